@@ -5,8 +5,10 @@
 
 use crate::phone::Phone;
 use crate::phone::world::{NOW, World};
+use seconder::Verdict;
 use seconder::calls::ApprovalStatus;
 use seconder::engine::ApprovalResponse;
+use seconder::engine::operator::{ListDevices, ShowUser};
 use seconder::http::{Caller, RawReply, RawRequest, respond};
 use seconder::wire::xml;
 use serde_json::{Value, json};
@@ -79,4 +81,28 @@ fn details_in_which_a_name_is_there_twice_are_rejected() {
     let form = "?message=Pay?&details[amount]=10&details[amount]=10000";
     assert_eq!(sent(&world, "POST", &format!("{target}{form}"), "").status, 400);
     assert!(phone.signed(world.engine(), NOW).unwrap().requests().unwrap().is_empty());
+}
+
+#[test]
+fn operators_see_the_name_of_a_phone_and_when_it_was_used() {
+    let world = World::new();
+    let phone = Phone::register(world.engine(), &world.code(), NOW).unwrap();
+    let user_id = world.ada;
+    let devices = || world.service.operate(&ListDevices { user_id }).unwrap().devices;
+    let shown = |at: usize| (devices()[at].name.clone().unwrap(), devices()[at].used);
+    assert_eq!(shown(0), ("Ada's phone".to_owned(), None));
+    world.clock.set(NOW + 5);
+    world.service.create_approval(user_id, "Log in?").unwrap();
+    let [request] =
+        <[_; 1]>::try_from(phone.signed(world.engine(), NOW + 5).unwrap().requests().unwrap())
+            .unwrap();
+    let response = phone.response(&request, ApprovalResponse::Deny, None, NOW + 5);
+    assert_eq!(world.engine().respond_signed(&response).unwrap(), ApprovalStatus::Denied);
+    assert_eq!(shown(0), ("Ada's phone".to_owned(), Some(NOW + 5)));
+    world.clock.set(NOW + 60);
+    let code = phone.code(NOW + 60);
+    let verdict = world.service.verify(user_id, &code.parse().unwrap()).unwrap();
+    assert_eq!(verdict, Verdict::Right);
+    assert_eq!(shown(0).1, Some(NOW + 60));
+    assert_eq!(world.service.operate(&ShowUser { user_id }).unwrap().devices, devices());
 }

@@ -8,6 +8,7 @@ use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, Re
 use seconder::model::UserId;
 use seconder::otp::Totp;
 use seconder::{Handle, Service, Settings, Verify};
+use serde_json::json;
 
 const NOW: u64 = 1_000_000;
 
@@ -410,5 +411,39 @@ fn decisions_are_found_by_the_clock_in_a_process_that_began_after_it_was_put_rig
         clock.set(NOW + later);
         let (service, _) = open_at(&path, &clock);
         assert_eq!(times(&service), expected, "{later}");
+    }
+}
+
+/// The 1000 decisions since would be a page of their own, if they were read.
+#[test]
+fn decisions_with_a_verdict_or_an_address_are_read_without_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let address = "::ffff:192.0.2.7".parse().ok();
+    for turn in 0..3 {
+        clock.set(NOW + 60 * turn);
+        service.handle(&RequestSms { user_ip: address, ..RequestSms::new(user) }).unwrap();
+    }
+    let verdict = Some("sent".to_owned());
+    let seen = read(&service, &AuditFilter { user_ip: address, ..of(user) });
+    assert!(seen.len() == 3 && seen.iter().all(|entry| entry.verdict == "sent"), "{seen:?}");
+    assert_eq!(seen[0].user_ip.as_deref(), Some("192.0.2.7"));
+    for from in [0, 500] {
+        let email = |of: u64| json!({ "email": format!("{of}@example.com") });
+        let users: Vec<_> = (from..from + 500).map(email).collect();
+        let import = json!({ "users": users }).as_object().unwrap().clone();
+        let _ = service.operate_json("user.import", import).unwrap();
+    }
+    assert_eq!(read(&service, &AuditFilter::default())[999].verdict, "created");
+    let engine = service.engine().unwrap();
+    let by_address = AuditFilter { user_ip: address, ..AuditFilter::default() };
+    let by_verdict = AuditFilter { verdict, ..AuditFilter::default() };
+    for filter in [by_address, by_verdict] {
+        let first = engine.audit(&filter, None, 2).unwrap();
+        assert_eq!(first.entries, seen[..2]);
+        let rest = engine.audit(&filter, first.next.as_deref(), 2).unwrap();
+        assert_eq!((&rest.entries[..], &rest.next), (&seen[2..], &None));
     }
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh::{ada, open, url};
-use seconder::engine::Delivery;
+use seconder::engine::operator::ListApprovals;
+use seconder::engine::{AuditFilter, Delivery};
 use seconder::{Error, Service, Settings, Verdict};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -64,13 +65,33 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     let path = folder.path().join("seconder.db");
     let first = Settings::new(&url(&path)).application_name("First").open().unwrap();
     let user = ada(&first);
+    first.set_login(user, &"Ada_L".parse().unwrap()).unwrap();
+    first.create_approval(user, "Log in?").unwrap();
+    assert_eq!(first.create_user("Later@example.com", "555-010-0123", "1").unwrap().user_id, user);
     drop(first);
     let db = rusqlite::Connection::open(&path).unwrap();
     for column in LATER {
         db.execute_batch(&format!("ALTER TABLE applications DROP COLUMN {column}")).unwrap();
     }
-    db.execute_batch("ALTER TABLE operators DROP COLUMN apps").unwrap();
-    db.execute_batch("ALTER TABLE audit DROP COLUMN request_id").unwrap();
+    db.execute_batch(
+        "ALTER TABLE operators DROP COLUMN apps; ALTER TABLE audit DROP COLUMN request_id; DROP INDEX users_due; \
+         DROP INDEX open_approvals_due; DROP INDEX audit_verdict; DROP INDEX audit_user_ip",
+    )
+    .unwrap();
+    db.execute_batch(
+        "ALTER TABLE devices DROP COLUMN used_at; ALTER TABLE users DROP COLUMN locked_at",
+    )
+    .unwrap();
+    db.execute_batch("ALTER TABLE open_approvals DROP COLUMN app_id").unwrap();
+    db.execute_batch("UPDATE audit SET user_ip = '::ffff:192.0.2.7'").unwrap();
+    let finding = "SELECT group_concat(kind || name || id) FROM (SELECT * FROM lookups WHERE kind LIKE 'find%' \
+                   ORDER BY kind, name)";
+    let found = |db: &rusqlite::Connection| -> String {
+        db.query_row(finding, [], |row| row.get(0)).unwrap()
+    };
+    let before = found(&db);
+    assert!(before.contains("find_number"), "{before}");
+    db.execute_batch("DELETE FROM lookups WHERE kind LIKE 'find%'").unwrap();
     db.execute_batch("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1").unwrap();
     // Ids as the provider writes them, of messages and of what was reported early.
     db.execute_batch(
@@ -94,12 +115,17 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
                 (SELECT * FROM receipts WHERE subject IS NOT NULL ORDER BY provider_id)";
     let kept: String = db.query_row(kept, [], |row| row.get(0)).unwrap();
     assert_eq!(kept, "02 7f4 smab1");
+    assert_eq!(found(&db), before);
     drop(db);
     let stored = service.engine().unwrap().application_settings();
     assert_eq!((&*stored.name, stored.force_codes, stored.logo), ("First", false, None));
     assert_eq!((stored.authenticator_digits, stored.authenticator_period), (6, 30));
     assert_eq!(stored.approval_seconds, 86_400);
     assert!(service.user_status(user).is_ok());
+    let listed = service.operate(&ListApprovals::default()).unwrap().approvals;
+    assert_eq!(listed.iter().map(|entry| entry.user_id).collect::<Vec<_>>(), [user.get()]);
+    let from = AuditFilter { user_ip: "192.0.2.7".parse().ok(), ..AuditFilter::default() };
+    assert!(!engine.audit(&from, None, 10).unwrap().entries.is_empty());
     drop(service);
     let set = Settings::new(&url(&path)).force_codes(true).authenticator_digits(8);
     drop(set.open().unwrap());

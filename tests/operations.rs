@@ -3,11 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh;
+use seconder::calls::{ActivityType, ApprovalStatus, Recognition, RegisterActivity};
 use seconder::engine::operator::{
-    AddOperator, CheckService, Health, ListDevices, ListUsers, Role, RunJobs, SetLimits, ShowUser,
+    AddOperator, CheckService, ExportUser, Health, ListDevices, ListUsers, LockUser, Role, RunJobs,
+    SetLimits, ShowUser, UnlockUser,
 };
-use seconder::engine::{AuditFilter, DeviceType};
+use seconder::engine::{AuditFilter, DeviceType, JobFilter, Message};
+use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 #[test]
 fn a_user_is_shown_with_what_protects_the_account() {
@@ -19,8 +24,9 @@ fn a_user_is_shown_with_what_protects_the_account() {
     let listed = service.operate(&ListUsers::default()).unwrap().users;
     assert_eq!(listed, [shown.user]);
     let devices = service.operate(&ListDevices { user_id }).unwrap().devices;
-    assert_eq!((devices.len(), devices[0].id), (1, device.device_id));
-    assert_eq!(shown.factors.devices, devices);
+    assert_eq!((devices.len(), devices[0].device.id), (1, device.device_id));
+    assert_eq!(shown.factors.devices, [devices[0].device.clone()]);
+    assert_eq!(shown.devices, devices);
     let parameters = json!({ "user_id": user_id.get() }).as_object().unwrap().clone();
     let object = service.operate_json("user.show", parameters.clone()).unwrap();
     assert_eq!((&object["user_id"], &object["factors"]["sms"]), (&1.into(), &true.into()));
@@ -108,4 +114,167 @@ fn what_is_due_is_sent_within_a_budget() {
         let error = service.operate(&RunJobs { budget: Some(budget) }).unwrap_err().to_string();
         assert!(error.contains("budget must be 1 to 86400"), "{error}");
     }
+}
+
+/// Locks and unlocks a user of a service that has none yet. The function returns the code that was sent last.
+pub(crate) fn a_user_is_locked_and_unlocked(service: &Service, code: &dyn Fn() -> String) {
+    let user_id = service.create_user("ada@example.com", "202-555-0123", "1").unwrap().user_id;
+    let other = service.create_user("bob@example.com", "202-555-0124", "1").unwrap().user_id;
+    let browser = service.remember(user_id).unwrap().token;
+    let recovery = service.create_recovery_codes(user_id).unwrap().codes[0].as_str().to_owned();
+    let asked = service.create_approval(user_id, "Log in?").unwrap().uuid;
+    service.request_sms(user_id).unwrap();
+    let code = code();
+    let verify = |code: &str| service.handle(&Verify::new(user_id, code.parse().unwrap()));
+    let recognised = || service.recognise(user_id, &browser).unwrap();
+    let locked = || {
+        let list = ListUsers { locked: true, ..ListUsers::default() };
+        let page = service.operate(&list).unwrap();
+        assert_eq!((page.total, page.next), (2, None));
+        page.users.iter().map(|user| user.user_id).collect::<Vec<_>>()
+    };
+    assert_eq!((recognised(), locked()), (Recognition::Recognised, vec![]));
+
+    service.operate(&LockUser { user_id }).unwrap();
+    service.operate(&LockUser { user_id }).unwrap();
+    let is_refused = |error: Error| match &error {
+        Error::RateLimited { message, retry_after, .. } => {
+            assert!(message.contains("until an operator unlocks") && retry_after.is_none());
+        }
+        _ => panic!("{error}"),
+    };
+    is_refused(verify(&code).unwrap_err());
+    is_refused(verify(&recovery).unwrap_err());
+    // The user is not confirmed, so that the code would not be looked at.
+    let unchecked = Verify { force: false, ..Verify::new(user_id, code.parse().unwrap()) };
+    is_refused(service.handle(&unchecked).unwrap_err());
+    is_refused(service.request_sms(user_id).unwrap_err());
+    is_refused(service.request_call(user_id).unwrap_err());
+    is_refused(service.create_approval(user_id, "Log in?").unwrap_err());
+    assert_eq!(service.check_approval(&asked).unwrap().status, ApprovalStatus::Expired);
+    assert_eq!(recognised(), Recognition::NotRecognised);
+    assert!(service.user_status(user_id).unwrap().account_disabled);
+    assert!(!service.user_status(other).unwrap().account_disabled);
+    assert_eq!(locked(), [user_id.get()]);
+    assert!(service.operate(&ShowUser { user_id }).unwrap().user.locked.is_some());
+    // The call of an application does not take the lock of an operator away.
+    let _ = service.unlock_user(user_id).unwrap();
+    is_refused(verify(&code).unwrap_err());
+
+    let unlock = UnlockUser { user_id, clock: false, clock_is_right: false };
+    service.operate(&unlock).unwrap();
+    service.operate(&unlock).unwrap();
+    assert_eq!(verify(&code).unwrap().verdict, Verdict::Right);
+    assert_eq!((recognised(), locked()), (Recognition::Recognised, vec![]));
+    assert!(!service.user_status(user_id).unwrap().account_disabled);
+    let about = AuditFilter { user_id: Some(user_id), ..AuditFilter::default() };
+    let audit = service.engine().unwrap().audit(&about, None, 100).unwrap().entries;
+    for (call, verdict, count) in
+        [("user.lock", "done", 1), ("user.unlock", "done", 1), ("create_approval", "locked", 1)]
+    {
+        let found = audit.iter().filter(|entry| (&*entry.call, &*entry.verdict) == (call, verdict));
+        assert_eq!(found.count(), count, "{call}");
+    }
+    service.operate(&LockUser { user_id }).unwrap();
+    service.delete_user(user_id).unwrap();
+    let list = ListUsers { locked: true, ..ListUsers::default() };
+    assert!(service.operate(&list).unwrap().users.is_empty());
+    let error = service.operate(&LockUser { user_id }).unwrap_err().to_string();
+    assert!(error.contains("User not found"), "{error}");
+}
+
+#[test]
+fn nothing_is_accepted_of_a_locked_user_and_nothing_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, sent) = fresh::open(&folder.path().join("seconder.db"));
+    let code = || sent.lock().unwrap().last().unwrap().code.clone();
+    a_user_is_locked_and_unlocked(&service, &code);
+}
+
+#[test]
+fn waits_after_wrong_codes_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = fresh::ManualClock::at(1_700_006_400);
+    let (service, sent) = fresh::open_at(&folder.path().join("seconder.db"), &clock);
+    let user_id = fresh::ada(&service);
+    let wrong = || service.operate(&ShowUser { user_id }).unwrap().wrong;
+    assert_eq!(wrong(), []);
+    service.request_sms(user_id).unwrap();
+    let right = sent.lock().unwrap()[0].code.clone();
+    let other = if right == "0000000" { "0000001" } else { "0000000" };
+    for _ in 0..9 {
+        let _ = service.handle(&Verify::new(user_id, other.parse().unwrap()));
+    }
+    let [found] = <[_; 1]>::try_from(wrong()).unwrap();
+    assert!(found.of == "codes" && found.wrong >= 4 && !found.locked, "{found:?}");
+    assert!(found.until.is_some_and(|until| until > 1_700_006_400), "{found:?}");
+    service.operate(&UnlockUser { user_id, clock: false, clock_is_right: false }).unwrap();
+    assert_eq!(wrong(), []);
+}
+
+#[test]
+fn a_message_to_a_locked_user_is_not_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (is_down, sent) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU32::new(0)));
+    let (down, count) = (Arc::clone(&is_down), Arc::clone(&sent));
+    let deliver = move |_: &Message| match down.load(Relaxed) {
+        true => Err("down".to_owned()),
+        false => {
+            count.fetch_add(1, Relaxed);
+            Ok(())
+        }
+    };
+    let url = fresh::url(&folder.path().join("seconder.db"));
+    let service = Settings::new(&url).deliver(deliver).open().unwrap();
+    let user_id = fresh::ada(&service);
+    assert!(matches!(service.request_sms(user_id), Err(Error::Unavailable { .. })));
+    is_down.store(false, Relaxed);
+    let engine = service.engine().unwrap();
+    let job = engine.jobs(&JobFilter::default(), None, 1).unwrap().entries.remove(0);
+    let exported = service.operate(&ExportUser { user_id }).unwrap().jobs;
+    assert_eq!(exported, std::slice::from_ref(&job));
+    service.operate(&LockUser { user_id }).unwrap();
+    assert!(engine.replay_job(&job.id).is_err());
+    assert_eq!(sent.load(Relaxed), 0);
+    service.operate(&UnlockUser { user_id, clock: false, clock_is_right: false }).unwrap();
+    engine.replay_job(&job.id).unwrap();
+    service.operate(&RunJobs { budget: Some(60) }).unwrap();
+    assert_eq!(sent.load(Relaxed), 1);
+}
+
+#[test]
+fn all_data_of_a_user_is_exported_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, sent) = fresh::open(&folder.path().join("seconder.db"));
+    let user_id = fresh::ada(&service);
+    assert_eq!(
+        service.create_user("later@example.com", "555-010-0123", "1").unwrap().user_id,
+        user_id
+    );
+    let other = service.create_user("bob@example.com", "555-010-0124", "1").unwrap().user_id;
+    service.request_sms(user_id).unwrap();
+    let secret = service.enrol_authenticator(user_id).unwrap().uri;
+    let uuid = service.create_approval(user_id, "Log in?").unwrap().uuid;
+    service.create_approval(other, "Not of Ada").unwrap();
+    service.handle(&RegisterActivity::new(user_id, ActivityType::PasswordReset)).unwrap();
+    let device = service.engine().unwrap().register_device(user_id, DeviceType::Ios).unwrap();
+    let browser = service.remember(user_id).unwrap().token;
+    let exported = service.operate(&ExportUser { user_id }).unwrap();
+    assert_eq!(exported.whole_number.as_deref(), Some("+15550100123"));
+    assert_eq!(
+        (&*exported.user.user.email, &*exported.earlier_emails[0]),
+        ("later@example.com", "ada@example.com")
+    );
+    assert_eq!(exported.approvals.len(), 1);
+    assert_eq!(exported.approvals[0].uuid.as_ref(), Some(&uuid));
+    assert_eq!(exported.activities.last().unwrap().kind, "password_reset");
+    assert_eq!((exported.browsers.len(), exported.user.devices.len()), (1, 1));
+    let text = serde_json::to_string(&exported).unwrap();
+    let key = secret.expose().split("secret=").nth(1).unwrap();
+    let code = sent.lock().unwrap()[0].code.clone();
+    for hidden in [&key[..16], &code, browser.as_str(), device.secret.expose(), "Not of Ada"] {
+        assert!(!text.contains(hidden), "{hidden}");
+    }
+    service.delete_user(user_id).unwrap();
+    assert!(service.operate(&ExportUser { user_id }).is_err());
 }

@@ -12,7 +12,8 @@ mod trust;
 use crate::fresh::at_once;
 use crate::postgres_server::Server;
 use seconder::calls::{CreateUser, Verify};
-use seconder::engine::{Delivery, Message};
+use seconder::engine::operator::{CreateApp, ListApprovals};
+use seconder::engine::{AuditFilter, Delivery, Message};
 use seconder::keyring::Keyring;
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -78,6 +79,21 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     let url = server.database("versions");
     let (first, _) = node(&server, &url);
     let user = enrol(&first, 100);
+    first.set_login(user, &"Ada_L".parse().unwrap()).unwrap();
+    first.create_approval(user, "Log in?").unwrap();
+    let again = first.create_user("Later@example.com", "202-555-0100", "1").unwrap();
+    assert_eq!(again.user_id, user);
+    let finding = "SELECT string_agg(kind || name || id, ',' ORDER BY kind, name) FROM seconder.lookups \
+                   WHERE kind LIKE 'find%'";
+    let before = server.sql("versions", finding);
+    server.sql("versions", "DELETE FROM seconder.lookups WHERE kind LIKE 'find%'");
+    for index in ["users_due", "open_approvals_due", "audit_verdict", "audit_user_ip"] {
+        server.sql("versions", &format!("DROP INDEX seconder.{index}"));
+    }
+    server.sql("versions", "UPDATE seconder.audit SET user_ip = '::ffff:192.0.2.7'");
+    server.sql("versions", "ALTER TABLE seconder.open_approvals DROP COLUMN app_id");
+    server.sql("versions", "ALTER TABLE seconder.devices DROP COLUMN used_at");
+    server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN locked_at");
     drop(first);
     let later = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
     for column in later.into_iter().chain(["approval_seconds"]) {
@@ -106,6 +122,12 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     let stored = nodes[0].engine().unwrap().application_settings();
     assert_eq!((stored.force_codes, stored.authenticator_digits), (false, 6));
     assert!(nodes[2].user_status(user).is_ok());
+    assert!(before.contains("find_number"), "{before}");
+    assert_eq!(server.sql("versions", finding), before);
+    let listed = nodes[1].operate(&ListApprovals::default()).unwrap().approvals;
+    assert_eq!(listed.iter().map(|entry| entry.user_id).collect::<Vec<_>>(), [user.get()]);
+    let from = AuditFilter { user_ip: "192.0.2.7".parse().ok(), ..AuditFilter::default() };
+    assert!(!nodes[1].engine().unwrap().audit(&from, None, 10).unwrap().entries.is_empty());
     for id in ["SMAB", "smab", "0", "0007F"] {
         let engine = nodes[1].engine().unwrap();
         assert!(engine.receipt("main", id, &Delivery::Pending).unwrap(), "{id}");
@@ -116,6 +138,26 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     drop(settings(&server, &url).logo("https://app.example/l.png").open().unwrap());
     let stored = node(&server, &url).0.engine().unwrap().application_settings();
     assert_eq!(stored.logo.unwrap().as_str(), "https://app.example/l.png");
+}
+
+#[test]
+fn users_are_found_by_what_is_known_of_them() {
+    let server = Server::start();
+    let url = server.database("finding");
+    let (first, _) = node(&server, &url);
+    let create = CreateApp { name: "Second".into(), ..CreateApp::default() };
+    let key = first.operate(&create).unwrap().api_key;
+    let second = settings(&server, &url).api_key(key.expose()).open().unwrap();
+    crate::listing::users_are_found(&first, &second);
+}
+
+#[test]
+fn nothing_is_accepted_of_a_locked_user_and_nothing_sent() {
+    let server = Server::start();
+    let url = server.database("locked");
+    let (service, sent) = node(&server, &url);
+    let code = || sent.lock().unwrap().values().next().unwrap().clone();
+    crate::operations::a_user_is_locked_and_unlocked(&service, &code);
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl Target {
         }
     }
 
+    /// Returns whether operations can be carried out on the target: not on a service that is asked as an application.
+    pub(crate) fn is_operated(&self) -> bool {
+        self.service.is_none()
+    }
+
     /// Opens the service that runs; `None` for a database.
     fn of_service(&self) -> Result<Option<Service>> {
         let Some(url) = self.service.as_deref() else { return Ok(None) };

@@ -3,6 +3,7 @@
 
 mod creating;
 mod lists;
+mod showing;
 
 pub(crate) use creating::create;
 
@@ -14,10 +15,10 @@ use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
-use seconder::engine::operator::UnlockUser;
+use seconder::engine::operator::{LockUser, UnlockUser};
 use seconder::model::{AuthenticatorId, DeviceId, LoginName, UserId};
 use seconder::{Result, Service};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum User {
@@ -88,6 +89,25 @@ pub(crate) enum User {
         /// The most users to print.
         #[arg(long, value_name = "COUNT", default_value = "100")]
         limit: usize,
+        /// Print only the users whom an operator has locked.
+        #[arg(long)]
+        locked: bool,
+        /// Print each user as a JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the users with an e-mail address or login name that begins with a text, with a number that
+    /// ends with it, or with this id. A + before the digits is for a whole number. The case of letters does not
+    /// matter.
+    Find {
+        #[command(flatten)]
+        database: Database,
+        /// E-mail address, digits, login name or id.
+        #[arg(value_name = "TEXT")]
+        text: String,
+        /// The most users to print.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        limit: usize,
         /// Print each user as a JSON object.
         #[arg(long)]
         json: bool,
@@ -114,6 +134,14 @@ pub(crate) enum User {
         /// Print each activity as a JSON object.
         #[arg(long)]
         json: bool,
+    },
+    /// Print all data of a user as a JSON object, with the whole number and without secrets. Decisions are
+    /// in the audit: see `seconder audit`.
+    Export {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        who: Who,
     },
     /// Delete a user, and all that protects the account. The audit keeps what was decided.
     Delete {
@@ -175,8 +203,19 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Let a user try codes again after too many wrong ones. After 100 wrong codes in a row, no code of
-    /// that factor is looked at until then: see `seconder user factors`.
+    /// Lock a user until `seconder user unlock`: nothing is accepted of a locked user, and nothing is sent.
+    /// Open approval requests expire.
+    Lock {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        who: Who,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Let a user log in again: after `seconder user lock`, and after too many wrong codes. After 100 wrong
+    /// codes in a row, no code of that factor is looked at until then: see `seconder user show`. With --url,
+    /// the lock of `seconder user lock` stays, because an application may not take it away.
     Unlock {
         #[command(flatten)]
         target: Target,
@@ -252,18 +291,16 @@ pub(crate) fn run(command: User) -> Result<()> {
             target.open()?.remove_login(&login)?;
             json.print(&json!({ "login": login.as_str() }), "")
         }
-        User::Show { target, who, json } => {
-            let service = target.open()?;
-            let (user_id, found) = who.find(&service)?;
-            let status = status_of(&service, user_id)?;
-            let found = found.as_ref();
-            json.print(&object(&status, found), &shown(&status, found))
+        User::Show { target, who, json } => showing::show(&target, &who, json),
+        User::List { database, limit, locked, json } => {
+            lists::users(&database, limit, locked, json)
         }
-        User::List { database, limit, json } => lists::users(&database, limit, json),
+        User::Find { database, text, limit, json } => lists::find(&database, &text, limit, json),
         User::Devices { target, who, json } => lists::devices(&target, &who, json),
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
         }
+        User::Export { database, who } => lists::export(&database, &who),
         User::Delete { target, who, sure, json } => delete(&target, &who, sure, json),
         User::Factors { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
@@ -286,9 +323,10 @@ pub(crate) fn run(command: User) -> Result<()> {
             let codes = service.create_recovery_codes(user_id)?;
             json.print(&codes, &lines(&codes))
         }
+        User::Lock { database, who, json } => lock(&database, &who, json),
         User::Unlock { target, who, clock, clock_is_right, json } => {
             let (service, user_id) = who.of(&target)?;
-            if clock {
+            if target.is_operated() {
                 service.operate(&UnlockUser { user_id, clock, clock_is_right })?;
             } else {
                 let _ = service.unlock_user(user_id)?;
@@ -301,6 +339,13 @@ pub(crate) fn run(command: User) -> Result<()> {
             json.print(&json!({ "user_id": user_id.get() }), "")
         }
     }
+}
+
+fn lock(database: &Database, who: &Who, json: Json) -> Result<()> {
+    let service = database.existing()?;
+    let (user_id, _) = who.find(&service)?;
+    service.operate(&LockUser { user_id })?;
+    json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is locked"))
 }
 
 /// Returns the user with a login name; `None` if no user has it.
@@ -377,35 +422,4 @@ fn listed(factors: Option<&Factors>) -> Result<String> {
     let locked = locked.into_iter().filter(|(_, is)| *is);
     lines.extend(locked.map(|(name, _)| format!("locked {name}")));
     Ok(lines.join("\n"))
-}
-
-fn object(status: &UserStatusReply, found: Option<&FoundUser>) -> Value {
-    json!({
-        "user_id": status.user_id,
-        "login": found.map(|found| &found.login),
-        "confirmed": status.confirmed,
-        "registered": status.registered,
-        "country_code": status.country_code,
-        "phone_number": status.phone_number,
-        "devices": status.devices,
-        "factors": status.factors,
-    })
-}
-
-fn shown(status: &UserStatusReply, found: Option<&FoundUser>) -> String {
-    let mut lines = vec![format!("user_id {}", status.user_id)];
-    if let Some(found) = found {
-        lines.push(format!("login {}", found.login));
-    }
-    lines.push(format!("confirmed {}", status.confirmed));
-    lines.push(format!("registered {}", status.registered));
-    if let (Some(country), Some(number)) = (status.country_code, &status.phone_number) {
-        lines.push(format!("phone +{country} {number}"));
-    }
-    lines.push(format!("devices {}", status.devices.join(" ")).trim_end().to_owned());
-    if let Some(found) = found {
-        lines.push(format!("authenticator {}", found.authenticator));
-        lines.push(format!("recovery_codes_left {}", found.recovery_codes_left));
-    }
-    lines.join("\n")
 }

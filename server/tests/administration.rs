@@ -63,12 +63,26 @@ fn users_are_listed_and_deleted() {
     drop(database(folder));
     let list = printed(folder, &["user", "list"]);
     let lines: Vec<&str> = list.lines().collect();
-    assert!(lines[0].starts_with("ID  E-MAIL ") && lines.len() == 3, "{list}");
+    assert!(lines[0].starts_with("ID  E-MAIL ") && lines.len() == 4, "{list}");
+    assert_eq!(lines[3], "2 of 2");
+    assert!(printed(folder, &["user", "list", "--limit", "1"]).ends_with("\n1 of 2"));
     assert!(lines[1].starts_with("2   ada@example.com  +1-XXX-XXX-XX24  no"), "{list}");
     let ids =
         |users: Vec<Value>| users.iter().map(|user| user["user_id"].clone()).collect::<Vec<_>>();
     assert_eq!(ids(objects(folder, &["user", "list"])), [2, 1]);
     assert_eq!(ids(objects(folder, &["user", "list", "--limit", "1"])), [2]);
+    let found = printed(folder, &["user", "find", "ADA@example.com"]);
+    assert!(found.contains("\n1   ada@example.com") && found.ends_with("\n2 found"), "{found}");
+    assert_eq!(ids(objects(folder, &["user", "find", "0124"])), [2]);
+    assert_eq!(ids(objects(folder, &["user", "find", "+1 555 010 0123"])), [1]);
+    let first = printed(folder, &["user", "find", "ada", "--limit", "1"]);
+    assert!(first.ends_with("\nthe first 1: more follow"), "{first}");
+    assert!(printed(folder, &["user", "find", "%"]).ends_with("\nno user was found"));
+    assert_eq!(printed(folder, &["user", "lock", "--user", "1"]), "user 1 is locked");
+    assert_eq!(ids(objects(folder, &["user", "list", "--locked"])), [1]);
+    assert!(printed(folder, &["user", "show", "--user", "1"]).contains("\nlocked since 20"));
+    assert_eq!(printed(folder, &["user", "unlock", "--user", "1"]), "");
+    assert!(objects(folder, &["user", "list", "--locked"]).is_empty());
     assert_eq!(printed(folder, &["user", "delete", "--yes", "--user", "2"]), "user 2 is deleted");
     assert_eq!(ids(objects(folder, &["user", "list"])), [1]);
     let gone = error_of(folder, &["user", "delete", "--yes", "--user", "2"]);

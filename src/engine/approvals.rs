@@ -371,20 +371,21 @@ impl Handle<CreateApproval> for Engine {
         let user_id = call.user_id;
         let decide = move |view: &mut View, trail: &mut Trail| {
             let added = approvals::add(view, &approval)?;
+            let noted = |verdict| Noted::of(user_id, verdict);
             match &added {
                 AddApproval::Added { over_limit, .. } => {
-                    trail.note(view, Noted::of(user_id, AuditVerdict::Created));
+                    trail.note(view, noted(AuditVerdict::Created));
                     if *over_limit {
                         let over = Some("pushes_5_minutes");
-                        let noted = Noted { over, ..Noted::of(user_id, AuditVerdict::Refused) };
-                        trail.next().note(view, noted);
+                        trail.next().note(view, Noted { over, ..noted(AuditVerdict::Refused) });
                     }
                 }
                 AddApproval::NoUser => {}
                 AddApproval::Snoozed(_) => {
-                    let noted =
-                        Noted { over: Some("snooze"), ..Noted::of(user_id, AuditVerdict::Refused) };
-                    trail.refuse(noted);
+                    trail.refuse(Noted { over: Some("snooze"), ..noted(AuditVerdict::Refused) });
+                }
+                AddApproval::Barred(barred) => {
+                    trail.refuse(noted(AuditVerdict::Unset).barred(*barred));
                 }
             }
             Ok(added)
@@ -404,6 +405,7 @@ impl Handle<CreateApproval> for Engine {
                 let message = "The user said that the last request was not theirs";
                 rejections::wait(message, Some("snooze"), until.after(now.steady))
             }
+            AddApproval::Barred(barred) => rejections::barred(barred, now),
         }
     }
 }
@@ -417,7 +419,10 @@ impl Handle<CheckApproval> for Engine {
 
 impl Engine {
     /// A request as shown to its application.
-    fn shown(&self, Request { row, user_id, uuid, user_email }: Request) -> Result<Approval> {
+    pub(super) fn shown(
+        &self,
+        Request { row, user_id, uuid, user_email }: Request,
+    ) -> Result<Approval> {
         let mut approval = Approval::new(approvals::status(&row));
         approval.uuid = Some(uuid);
         approval.user_id = Some(user_id);

@@ -126,7 +126,7 @@ impl Engine {
         now: Now,
         user_ip: Option<IpAddr>,
     ) -> Result<Trail> {
-        let user_ip = user_ip.map(|address| address.to_string());
+        let user_ip = user_ip.map(|address| address.to_canonical().to_string());
         let app = self.app.app_id;
         let (nonce, author) = (self.nonce()?, self.author.clone());
         Ok(Trail { app, call, nonce, user_ip, author, now, refused: None })
@@ -312,6 +312,13 @@ pub struct AuditPage {
 }
 
 impl AuditFilter {
+    /// Returns whether an index selects all of it, apart from the time.
+    fn is_by_index(&self) -> bool {
+        let by = [self.user_id.is_some(), self.user_ip.is_some(), self.verdict.is_some()];
+        let one = by.into_iter().filter(|by| *by).count() <= 1;
+        one && self.call.is_none() && self.operator_name.is_none()
+    }
+
     /// Returns whether the decision is as the filter says, apart from its user and its time.
     fn has(&self, entry: &AuditEntry) -> bool {
         let is = |found: Option<&str>, wanted: &Option<String>| {
@@ -355,10 +362,19 @@ impl Engine {
             None => (until.map_or(Ok(Time(i64::MAX)), |until| self.steady_after(until))?, None),
         };
         let user_id = filter.user_id.map(UserId::get);
-        let reading = Reading { user_id, app: self.app.app_id, before, most: MOST_READ };
+        // One more than the page has says if more follow. Rows that no index selects are read and left out.
+        let read = if filter.is_by_index() { most + 1 } else { MOST_READ };
+        let reading = Reading {
+            user_id,
+            app: self.app.app_id,
+            user_ip: filter.user_ip.map(|address| address.to_canonical().to_string()),
+            verdict: filter.verdict.clone(),
+            before,
+            most: read,
+        };
         let rows = self.look(move |view| audit::read(view, &reading))?;
         let mut page = AuditPage::default();
-        let is_full = rows.len() == MOST_READ as usize;
+        let is_full = rows.len() == read as usize;
         let mut last = None;
         for row in rows {
             // The steady time is never behind a clock.

@@ -114,11 +114,11 @@ impl Engine {
     /// accepted, of all applications.
     pub(super) fn apps_ahead(&self) -> Result<Vec<AppAhead>> {
         let now = self.now();
-        let (mut before, mut found) = ((u64::MAX, i64::MAX), Vec::new());
+        let (mut after, mut found) = (None, Vec::new());
         loop {
-            let page = self.look(move |view| listing::authenticators(view, before, PAGE))?;
+            let page = self.look(move |view| listing::authenticators(view, after, PAGE))?;
             let Some(last) = page.last() else { return Ok(found) };
-            before = (last.user_id, last.authenticator_id);
+            after = Some((last.user_id, last.authenticator_id));
             let ahead: Vec<_> = page
                 .iter()
                 .filter_map(|app| {

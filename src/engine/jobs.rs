@@ -8,8 +8,8 @@ mod status;
 mod workers;
 
 pub use kind::JobKind;
-pub(super) use listing::number_of;
 pub use listing::{JobEntry, JobFilter, JobPage, JobState};
+pub(super) use listing::{entry, number_of};
 pub use status::JobStatus;
 pub use workers::{CALLBACK_LANES, LeasedJob, PUSH_LANE, Workers};
 

@@ -61,7 +61,7 @@ pub struct UserRecord {
     pub devices: Vec<DeviceRecord>,
 }
 
-/// The factors of a user whose codes are all rejected, after too many wrong ones in a row.
+/// The factors of a user whose codes are all rejected, after too many wrong ones in a row; or the whole account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockedFactors {
     /// Codes by SMS and voice.
@@ -70,6 +70,8 @@ pub struct LockedFactors {
     pub authenticators: bool,
     /// Recovery codes.
     pub recovery_codes: bool,
+    /// The account, by an operator: nothing is accepted, and nothing sent.
+    pub account: bool,
 }
 
 /// An authenticator app of a [`UserRecord`]. Its codes are made with SHA-1.
@@ -366,6 +368,7 @@ fn record(account: Account) -> Result<UserRecord> {
             codes: locked(Factor::Code),
             authenticators: locked(Factor::Authenticator),
             recovery_codes: locked(Factor::Recovery),
+            account: user.locked_at.is_some(),
         },
         created: Some(user.created_at.0),
         authenticators: authenticators.iter().map(authenticator).collect::<Result<_>>()?,

@@ -13,6 +13,7 @@ pub(super) mod codes;
 pub(super) mod documents;
 pub(super) mod enrolment;
 pub(super) mod factors;
+pub(super) mod finding;
 pub(super) mod forwarding;
 pub(super) mod housekeeping;
 pub(super) mod jobs;

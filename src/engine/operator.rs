@@ -7,11 +7,13 @@ mod approvals;
 mod apps;
 mod audit;
 mod doctor;
+mod export;
 mod forward;
 mod import;
 mod jobs;
 mod keyring;
 mod limits;
+mod locking;
 mod lookup;
 mod maintain;
 mod operators;
@@ -29,6 +31,7 @@ pub use apps::{
 };
 pub use audit::ListAudit;
 pub use doctor::{CheckService, Finding, Findings, Health};
+pub use export::{ExportUser, ExportedUser};
 pub use forward::{ForwardStatus, Forwarded, ReturnUser, TakeUser};
 pub use import::{ImportOutcome, ImportUsers, ImportedUser, ImportedUsers, UserFields};
 pub use jobs::{CancelJob, CountJobs, JobCounts, ListJobs, ReplayJob, RunJobs, ShowJob};
@@ -37,6 +40,7 @@ pub use keyring::{
     SealingKeys, UseKey,
 };
 pub use limits::{SetLimits, ShowLimits};
+pub use locking::{LockUser, UnlockUser};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
 pub use maintain::{BackedUp, Backup, Maintain, Maintained};
 pub use operators::{
@@ -47,8 +51,8 @@ pub use role::Role;
 pub use routes::{ListRoutes, RemoveRoute, Routes, SetRoute};
 pub use session::Operator;
 pub use users::{
-    Activities, ActivityEntry, DeleteUser, ListActivities, ListDevices, ListUsers, ShowUser,
-    UnlockUser, UserDetails, UserDevices, UserEntry, Users,
+    Activities, ActivityEntry, DeleteUser, DeviceEntry, FindUsers, FoundUsers, ListActivities,
+    ListDevices, ListUsers, ShowUser, UserDetails, UserDevices, UserEntry, Users, WrongCodes,
 };
 
 use super::Engine;
@@ -176,11 +180,15 @@ const ALL: &[Named] = &[
     of_service::<SetRoute>(Admin),
     of_service::<RemoveRoute>(Admin),
     of_app::<ListUsers>(Read),
+    of_app::<FindUsers>(Read),
     of_app::<ShowUser>(Read),
     // The ids of imported users and devices decide those of all applications.
     of_service::<ImportUsers>(Admin),
     of_app::<ListDevices>(Read),
     of_app::<ListActivities>(Read),
+    // It shows the whole number.
+    of_app::<ExportUser>(Admin),
+    of_app::<LockUser>(Support),
     of_app::<UnlockUser>(Support),
     of_app::<DeleteUser>(Support),
 ];

@@ -156,6 +156,12 @@ pub(super) fn barred<T>(barred: Barred, now: Now) -> Result<T> {
             let message = "Too many wrong codes were sent from this address";
             wait(message, Some("address_wrong_hour"), next.after(now.steady))
         }
+        Barred::Account => Err(Error::RateLimited {
+            message: "The account is locked until an operator unlocks the user".into(),
+            retry_after: None,
+            code: Some(codes::FACTOR_LOCKED.to_owned()),
+            limit: None,
+        }),
         Barred::Locked => Err(Error::RateLimited {
             message: "Too many wrong codes: locked until an administrator unlocks the user".into(),
             retry_after: None,

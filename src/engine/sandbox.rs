@@ -1,12 +1,12 @@
 //! The sandbox (interface 8): an engine in memory for the tests of applications, which accepts every
 //! token or a configured one, has no waits and caps, and can be emptied.
 
-use super::Engine;
 use super::clock::{Now, Time};
 use super::limits::{Caps, Limits};
-use super::operations::users;
+use super::operations::{user, users};
 use super::store::Store;
 use super::verify::accepted;
+use super::{Engine, rejections};
 use crate::calls::Verification;
 use crate::model::{Token, UserId};
 use crate::{Error, Result};
@@ -150,6 +150,10 @@ impl Engine {
             Some(true) => {}
         }
         let app = self.app.app_id;
+        let user = self.look(move |view| user(view, app, user_id))?;
+        if let Some(barred) = user.and_then(|user| user.bar()) {
+            return rejections::barred(barred, now);
+        }
         // The audit has no row of it: nothing was decided, and tests of applications may run for long.
         let enrolled_at = self.run(move |view| users::confirm(view, app, user_id, now))?;
         Ok(Some(accepted("sms", enrolled_at.unwrap_or(now.clock))))

@@ -210,6 +210,7 @@ impl Handle<UserStatus> for Engine {
         let (user, factors) = self.factors(call.user_id)?;
         let mut status = UserStatusReply::new(user.user_id);
         status.confirmed = user.confirmed;
+        status.account_disabled = user.locked_at.is_some();
         status.registered = !user.devices.is_empty();
         status.country_code = user.phone.as_ref().map(|phone| phone.country_code.into());
         status.phone_number = user.phone.as_ref().map(Phone::masked);

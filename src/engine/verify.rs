@@ -107,6 +107,9 @@ impl Handle<Verify> for Engine {
             return Ok(Some(verification));
         }
         let user = self.user(user_id)?;
+        if user.locked_at.is_some() {
+            return rejections::barred(Barred::Account, now);
+        }
         Ok(Some(match user.confirmed || force {
             true => Verification::wrong(false),
             false => verification(Verdict::NotChecked),
@@ -127,6 +130,9 @@ impl Engine {
         let decide = move |view: &mut View, trail: &mut Trail| {
             address.ask(view);
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
+            if let Some(barred) = state.bar_of_account() {
+                return Ok(Checked::barred(trail, user_id, barred));
+            }
             let enrolled_at = state.created_at().unwrap_or(now.clock);
             let mut reason = None;
             let (found, verification) = match compare(&state)? {
@@ -177,12 +183,12 @@ impl Engine {
                 let Some(user) = super::operations::user(view, app, user_id)? else {
                     return Ok(None);
                 };
-                let barred = of_address.bar(view)?;
+                let barred = user.bar().or(of_address.bar(view)?);
                 Ok(Some((user.confirmed, recovery_codes::codes(view, user_id)?, barred)))
             })?;
             let (confirmed, (rows, wrong), barred) =
                 found.ok_or_else(rejections::user_not_found)?;
-            if !confirmed && !force {
+            if !confirmed && !force && barred != Some(Barred::Account) {
                 self.note_refusal(trail, &kind, not_checked(user_id))?;
                 return Ok(verification(Verdict::NotChecked));
             }

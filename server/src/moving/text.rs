@@ -13,6 +13,7 @@ pub(super) fn fields(user: &UserRecord, with_secrets: bool) -> Map<String, Value
         (user.locked.codes, "codes"),
         (user.locked.authenticators, "authenticators"),
         (user.locked.recovery_codes, "recovery_codes"),
+        (user.locked.account, "account"),
     ];
     let locked = locked.iter().filter(|(locked, _)| *locked).map(|(_, name)| Value::from(*name));
     let earlier = user.earlier_emails.iter().map(|email| Value::from(email.as_str()));

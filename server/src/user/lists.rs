@@ -6,22 +6,61 @@ use crate::commands::print;
 use crate::table::{print_json, table, utc};
 use crate::target::Target;
 use seconder::calls::Devices;
-use seconder::engine::operator::{ActivityEntry, ListActivities, ListUsers, ShowUser, UserEntry};
+use seconder::engine::operator::{
+    ActivityEntry, DeviceEntry, ExportUser, FindUsers, ListActivities, ListDevices, ListUsers,
+    ShowUser, UserEntry,
+};
 use seconder::model::UserId;
 use seconder::{Handle, Result, Service};
 
-pub(super) fn users(database: &Database, limit: usize, json: bool) -> Result<()> {
+pub(super) fn users(database: &Database, limit: usize, locked: bool, json: bool) -> Result<()> {
     let service = database.existing()?;
-    let mut found: Vec<UserEntry> = Vec::new();
-    let mut after = None;
+    let mut total = 0;
+    let found = pages(limit, |after, most| {
+        let page = service.operate(&ListUsers { after, most, locked })?;
+        total = page.total;
+        Ok((page.users, page.next))
+    })?;
+    let end = format!("{} of {}", grouped(found.len() as u64), grouped(total));
+    shown(found, json, &end)
+}
+
+pub(super) fn find(database: &Database, text: &str, limit: usize, json: bool) -> Result<()> {
+    let service = database.existing()?;
+    let mut more = false;
+    let found = pages(limit, |after, most| {
+        let text = text.to_owned();
+        let page = service.operate(&FindUsers { text, after, most })?;
+        more = page.next.is_some();
+        Ok((page.users, page.next))
+    })?;
+    let end = match (found.len(), more) {
+        (0, _) => "no user was found".to_owned(),
+        (count, false) => format!("{} found", grouped(count as u64)),
+        (count, true) => format!("the first {}: more follow", grouped(count as u64)),
+    };
+    shown(found, json, &end)
+}
+
+/// Reads pages until there are so many entries, or no more.
+fn pages<Entry, Place>(
+    limit: usize,
+    mut page: impl FnMut(Option<Place>, Option<u32>) -> Result<(Vec<Entry>, Option<Place>)>,
+) -> Result<Vec<Entry>> {
+    let (mut found, mut after) = (Vec::new(), None);
     while found.len() < limit {
-        let page = service.operate(&ListUsers { after, most: Some(most(limit - found.len())) })?;
-        found.extend(page.users);
-        after = page.next;
+        let (entries, next) = page(after, Some(most(limit - found.len())))?;
+        found.extend(entries);
+        after = next;
         if after.is_none() {
             break;
         }
     }
+    Ok(found)
+}
+
+/// Prints users, and a last line for people.
+fn shown(found: Vec<UserEntry>, json: bool, end: &str) -> Result<()> {
     if json {
         return found.iter().try_for_each(|user| print_json(serde_json::to_string(user)));
     }
@@ -31,7 +70,21 @@ pub(super) fn users(database: &Database, limit: usize, json: bool) -> Result<()>
         vec![id, user.email, user.number, confirmed, created, user.login.unwrap_or_default()]
     };
     let rows: Vec<_> = found.into_iter().map(row).collect();
-    print(&table(&["ID", "E-MAIL", "NUMBER", "CONFIRMED", "CREATED", "LOGIN"], &rows))
+    let users = table(&["ID", "E-MAIL", "NUMBER", "CONFIRMED", "CREATED", "LOGIN"], &rows);
+    print(&format!("{users}\n{end}"))
+}
+
+/// Formats a number with a comma between each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// Returns the number of entries to ask for at once.
@@ -41,36 +94,38 @@ fn most(left: usize) -> u32 {
 
 pub(super) fn devices(target: &Target, who: &Who, json: bool) -> Result<()> {
     let (service, user_id) = who.of(target)?;
-    let mut devices = service.handle(&Devices::new(user_id))?.devices;
-    for name in devices.iter_mut().filter_map(|device| device.r#type.as_mut()) {
+    let mut devices = match target.is_operated() {
+        true => service.operate(&ListDevices { user_id })?.devices,
+        false => {
+            let devices = service.handle(&Devices::new(user_id))?.devices;
+            devices.into_iter().map(DeviceEntry::of_call).collect()
+        }
+    };
+    for name in devices.iter_mut().filter_map(|device| device.device.r#type.as_mut()) {
         *name = device_type(&service, name);
     }
     if json {
         return devices.iter().try_for_each(|device| print_json(serde_json::to_string(device)));
     }
     let created = |at: Option<i64>| at.and_then(|at| u64::try_from(at).ok()).map(utc);
-    let row = |device: &seconder::calls::RegisteredDevice| {
-        let kind = device.r#type.clone().unwrap_or_default();
-        vec![device.id.to_string(), kind, created(device.created_at).unwrap_or_default()]
+    let row = |entry: DeviceEntry| {
+        let DeviceEntry { device, name, used, .. } = entry;
+        let registered = created(device.created_at).unwrap_or_default();
+        let used = used.map(utc).unwrap_or_default();
+        let kind = device.r#type.unwrap_or_default();
+        vec![device.id.to_string(), kind, registered, used, name.unwrap_or_default()]
     };
-    let rows: Vec<_> = devices.iter().map(row).collect();
-    print(&table(&["ID", "TYPE", "REGISTERED"], &rows))
+    let rows: Vec<_> = devices.into_iter().map(row).collect();
+    print(&table(&["ID", "TYPE", "REGISTERED", "USED", "NAME"], &rows))
 }
 
 pub(super) fn activities(database: &Database, who: &Who, limit: usize, json: bool) -> Result<()> {
     let service = database.existing()?;
     let (user_id, _) = who.find(&service)?;
-    let mut found: Vec<ActivityEntry> = Vec::new();
-    let mut after = None;
-    while found.len() < limit {
-        let most = Some(most(limit - found.len()));
+    let found = pages(limit, |after, most| {
         let page = service.operate(&ListActivities { user_id, after, most })?;
-        found.extend(page.activities);
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
-    }
+        Ok((page.activities, page.next))
+    })?;
     if json {
         return found.iter().try_for_each(|entry| print_json(serde_json::to_string(entry)));
     }
@@ -99,4 +154,10 @@ pub(super) fn described(service: &Service, user_id: UserId) -> Result<String> {
         }
     };
     Ok(format!("{who}. The user, and all that protects the account, will be deleted."))
+}
+
+pub(super) fn export(database: &Database, who: &Who) -> Result<()> {
+    let service = database.existing()?;
+    let (user_id, _) = who.find(&service)?;
+    print_json(serde_json::to_string_pretty(&service.operate(&ExportUser { user_id })?))
 }

@@ -7,11 +7,12 @@ use std::fs;
 use std::path::Path;
 
 /// Those that serve, write a format of their own, or look at no database, and `call`, which prints JSON always.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "serve",
     "reload",
     "relay",
     "export",
+    "user export",
     "config check",
     "config example",
     "pam check",

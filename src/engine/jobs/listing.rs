@@ -371,7 +371,7 @@ pub(in crate::engine) fn number_of(id: &str) -> Result<i64> {
     })
 }
 
-pub(super) fn entry(job: &Job, now: Now) -> JobEntry {
+pub(in crate::engine) fn entry(job: &Job, now: Now) -> JobEntry {
     let ended = job.ended_at;
     let url = match stored::what(job) {
         Ok(What::Callback { url, .. }) => url.as_str().split(['?', '#']).next().map(str::to_owned),

@@ -211,15 +211,15 @@ impl<'a> Fields<'a> {
 
     pub(super) fn locked(&mut self) -> LockedFactors {
         let mut locked = LockedFactors::default();
-        let reason = "must be codes, authenticators or recovery_codes";
-        let names = ["codes", "authenticators", "recovery_codes"];
+        let reason = "must be codes, authenticators, recovery_codes or account";
+        let names = ["codes", "authenticators", "recovery_codes", "account"];
         let known = self.list("locked", |name| {
             let place = names.iter().position(|known| *known == name);
             place.ok_or_else(|| Error::invalid_argument("locked", reason))
         });
         for place in known {
-            *[&mut locked.codes, &mut locked.authenticators, &mut locked.recovery_codes][place] =
-                true;
+            let LockedFactors { codes, authenticators, recovery_codes, account } = &mut locked;
+            *[codes, authenticators, recovery_codes, account][place] = true;
         }
         locked
     }

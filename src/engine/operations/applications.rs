@@ -109,6 +109,15 @@ pub(in crate::engine) fn configure(
     steady::raise(view, trail.now.reached())
 }
 
+/// Returns the number of users that an application has. It is kept by those who add and delete users, in one row for
+/// each node, and so costs the same for a million users as for one.
+pub(in crate::engine) fn user_count(view: &mut View, app: AppId) -> Decided<u64> {
+    let mut rows = view.all::<Statistics>((app, Statistics::TOTALS))?;
+    let is_of = |row: &&Statistics| (row.app_id, row.month) == (app, Statistics::TOTALS);
+    rows.extend(view.counted().filter(is_of).cloned());
+    Ok(u64::try_from(rows.iter().map(|row| row.users).sum::<i64>()).unwrap_or(0))
+}
+
 /// Returns the counts of each month from this one on, and the number of users.
 pub(in crate::engine) fn statistics(
     view: &mut View,

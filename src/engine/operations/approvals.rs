@@ -4,6 +4,7 @@ use super::audit::Trail;
 use super::jobs::{self, Claimed, NewJob, What};
 use super::lookups::{self, Kind};
 use super::pushes::{self, About, NewPushes};
+use super::verify::Barred;
 use super::{AppId, Subject, browsers, budgets, count, user, users};
 use crate::calls::ApprovalStatus;
 use crate::engine::JobKind;
@@ -54,6 +55,8 @@ pub(in crate::engine) enum AddApproval {
     NoUser,
     /// The user reported that an earlier request was not theirs.
     Snoozed(Time),
+    /// An operator has locked the user.
+    Barred(Barred),
 }
 
 /// A request, and the e-mail of its user.
@@ -143,6 +146,9 @@ pub(in crate::engine) enum Responded {
 pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddApproval> {
     let id = new.user_id.get();
     let Some(user) = user(view, new.app, new.user_id)? else { return Ok(AddApproval::NoUser) };
+    if let Some(barred) = user.bar() {
+        return Ok(AddApproval::Barred(barred));
+    }
     if user.snoozed_until > new.now.steady {
         return Ok(AddApproval::Snoozed(user.snoozed_until));
     }
@@ -158,7 +164,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
     let number = open.last().map_or(1, |(entry, _)| entry.number + 1);
     let uuid = new.uuid.as_str().to_owned();
     lookups::set(view, Kind::Approval, new.app, &uuid, i64::try_from(id).unwrap_or(i64::MAX));
-    view.put(OpenApproval { user_id: id, number, uuid: uuid.clone() });
+    view.put(OpenApproval { user_id: id, number, uuid: uuid.clone(), app_id: new.app });
     view.put(Approval {
         user_id: id,
         uuid,
@@ -261,6 +267,15 @@ fn end(view: &mut View, entry: &OpenApproval, mut row: Approval, status: &str) {
     view.put(row);
 }
 
+/// Ends all open requests of a user.
+pub(super) fn expire_all(view: &mut View, user_id: UserId, now: Now) -> Decided<()> {
+    for (entry, mut row) in pending(view, user_id.get(), now)? {
+        (row.processed_at, row.updated_at) = (Some(now.clock), now.clock);
+        end(view, &entry, row, "expired");
+    }
+    Ok(())
+}
+
 /// Ends an open request of the application of the trail. Returns whether it was open, if there is one.
 pub(in crate::engine) fn cancel(
     view: &mut View,
@@ -320,9 +335,9 @@ pub(in crate::engine) fn open(
 /// Decides a request that is still pending, by the response of a device.
 pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decided<Responded> {
     let id = response.user_id.get();
-    if view.get::<Device>((id, response.device.get()))?.is_none() {
+    let Some(mut device) = view.get::<Device>((id, response.device.get()))? else {
         return Ok(Responded::NoDevice);
-    }
+    };
     let open = pending(view, id, response.now)?;
     let found = open
         .into_iter()
@@ -335,6 +350,8 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         Some(signed) => signed.stored()?.into(),
         None => String::new().into(),
     };
+    device.used_at = Some(response.now.clock);
+    view.put(device);
     if is_wrong {
         row.wrong_numbers = row.wrong_numbers.saturating_add(1);
         if row.wrong_numbers < WRONG_NUMBERS {

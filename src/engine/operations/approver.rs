@@ -112,7 +112,7 @@ pub(in crate::engine) enum Registered {
         codes: Codes,
         pushes: Vec<Claimed>,
     },
-    /// There is no such invitation, or its user was deleted.
+    /// There is no such invitation, or its user was deleted, or is locked by an operator.
     Unknown,
     Spent,
     Expired,
@@ -127,7 +127,8 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let Some(mut invitation) = found else { return Ok(Registered::Unknown) };
     let (app, user_id) = (invitation.app_id, UserId::try_from(invitation.user_id)?);
     let is_late = invitation.expires_at <= now.steady;
-    let Some(user) = user(view, app, user_id)? else { return Ok(Registered::Unknown) };
+    let user = user(view, app, user_id)?.filter(|user| user.locked_at.is_none());
+    let Some(user) = user else { return Ok(Registered::Unknown) };
     let Some(settings) = view.get::<Application>((app,))? else { return Ok(Registered::Unknown) };
     let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
     let devices = view.all::<Device>((user_id.get(),))?;

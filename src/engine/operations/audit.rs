@@ -98,13 +98,14 @@ impl Noted {
     pub(in crate::engine) fn barred(self, barred: Barred) -> Noted {
         let verdict = match barred {
             Barred::Until(_) | Barred::Address(_) => AuditVerdict::Delayed,
-            Barred::Locked => AuditVerdict::Locked,
+            Barred::Locked | Barred::Account => AuditVerdict::Locked,
         };
         let over = match barred {
-            Barred::Address(_) => "address_wrong_hour",
-            Barred::Until(_) | Barred::Locked => "wrong_codes",
+            Barred::Address(_) => Some("address_wrong_hour"),
+            Barred::Until(_) | Barred::Locked => Some("wrong_codes"),
+            Barred::Account => None,
         };
-        Noted { verdict, over: Some(over), ..self }
+        Noted { verdict, over, ..self }
     }
 }
 
@@ -168,6 +169,9 @@ pub(in crate::engine) struct Reading {
     /// The user; `None` for all users of the application.
     pub(in crate::engine) user_id: Option<u64>,
     pub(in crate::engine) app: AppId,
+    /// Only those with this address, or else with this verdict, unless they are those of a user.
+    pub(in crate::engine) user_ip: Option<String>,
+    pub(in crate::engine) verdict: Option<String>,
     /// The steady time, the user and the nonce of the row that was read last; or the time alone.
     pub(in crate::engine) before: (Time, Option<(u64, i64)>),
     pub(in crate::engine) most: u32,
@@ -185,6 +189,11 @@ pub(in crate::engine) fn read(view: &mut View, reading: &Reading) -> Decided<Vec
         }
         None => {
             let page = Page::by_due((reading.app,), reading.most);
+            let page = match (&reading.user_ip, &reading.verdict) {
+                (Some(address), _) => page.with("user_ip", address.clone()),
+                (None, Some(verdict)) => page.with("verdict", verdict.clone()),
+                (None, None) => page,
+            };
             view.page(match place {
                 Some((user_id, nonce)) => page.before((at, user_id, nonce)),
                 None => page.before((at,)),

@@ -46,7 +46,8 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool>
     Ok(true)
 }
 
-/// Returns whether a browser is remembered. An expired one is forgotten permanently.
+/// Returns whether a browser is remembered. An expired one is forgotten permanently. None counts while an operator has
+/// locked the user.
 pub(in crate::engine) fn is_remembered(
     view: &mut View,
     key: &BrowserKey,
@@ -59,7 +60,8 @@ pub(in crate::engine) fn is_remembered(
     if !lives {
         view.delete(&browser);
     }
-    Ok(lives)
+    let user = user(view, key.app, key.user_id)?;
+    Ok(lives && user.is_some_and(|user| user.locked_at.is_none()))
 }
 
 fn find(view: &mut View, key: &BrowserKey) -> Decided<Option<Browser>> {

@@ -3,7 +3,7 @@
 use super::audit::{AuditVerdict, Noted};
 use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
-use super::verify::{Barred, Factor, WrongAnswers};
+use super::verify::{Barred, Factor};
 use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
@@ -135,9 +135,9 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
 fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
     match &issue.subject {
         Subject::User(app, user_id) => {
-            let wrong = user(view, *app, *user_id)?.map(|user| user.wrong(Factor::Code));
-            let locked = wrong.is_some_and(WrongAnswers::are_too_many);
-            Ok(locked.then_some(Barred::Locked))
+            let Some(user) = user(view, *app, *user_id)? else { return Ok(None) };
+            let locked = user.wrong(Factor::Code).are_too_many();
+            Ok(user.bar().or(locked.then_some(Barred::Locked)))
         }
         Subject::Phone(..) => {
             let check = view.get::<NumberCheck>((issue.subject.key(),))?;

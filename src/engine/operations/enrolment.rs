@@ -5,7 +5,7 @@ use super::budgets::{Over, Sending};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::lookups::{self, Kind};
 use super::users::user_id;
-use super::{AppId, Subject, USERS, count, count_users, next_id};
+use super::{AppId, Subject, USERS, count, count_users, finding, next_id};
 use crate::engine::JobKind;
 use crate::engine::clock::Now;
 use crate::engine::limits;
@@ -83,7 +83,9 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     let user_id = user_id(id)?;
     lookups::set(view, kind, new.app, &name, id);
     let number = Phone::columns(new.phone.as_ref());
-    view.put(User::new((new.app, user_id.get()), number, &new.email, new.now.clock));
+    let user = User::new((new.app, user_id.get()), number, &new.email, new.now.clock);
+    finding::add(view, &user, &[]);
+    view.put(user);
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
     let mut welcome = None;
@@ -115,12 +117,11 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
 
 /// Makes an e-mail the last one, unless the user has it already.
 fn add_email(view: &mut View, id: UserId, email: &str) -> Decided<()> {
-    let Some(mut user) = view.get::<User>((id.get(),))? else { return Ok(()) };
+    let Some(user) = view.get::<User>((id.get(),))? else { return Ok(()) };
     let earlier = view.get::<Email>((id.get(), email.to_owned()))?;
     if user.email != email && earlier.is_none() {
-        let before = std::mem::replace(&mut user.email, email.to_owned());
-        view.put(Email { user_id: id.get(), email: before });
-        view.put(user);
+        view.put(Email { user_id: id.get(), email: user.email.clone() });
+        finding::change(view, user, |user| user.email = email.to_owned())?;
     }
     Ok(())
 }

@@ -107,6 +107,7 @@ pub(in crate::engine) fn add_device(view: &mut View, new: &NewDevice) -> Decided
         language: new.language.clone(),
         push: "".into(),
         registered_at: new.now.clock,
+        used_at: None,
     });
     Ok(Some(device_id))
 }

@@ -16,7 +16,7 @@ mod reading;
 mod receipts;
 
 use super::audit::Author;
-use super::{AppId, Subject, codes, pushes};
+use super::{AppId, Subject, codes, pushes, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, SentCode, Stop, View};
 use crate::engine::{JobKind, Outcome};
@@ -377,10 +377,16 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
 }
 
 /// Returns whether the payload of a job is still of use. Once an application no longer sends SMS, waiting ones are not
-/// sent either.
+/// sent either, and no message to a user whom an operator has locked.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
     if matches!(what, What::Message { message, .. } if !message.by_voice)
         && view.get::<Application>((job.app_id,))?.is_some_and(|app| !app.sms_enabled)
+    {
+        return Ok(false);
+    }
+    if !matches!(what, What::Callback { .. })
+        && let Some(user_id) = user_id(job)
+        && user(view, job.app_id, user_id)?.is_some_and(|user| user.locked_at.is_some())
     {
         return Ok(false);
     }

@@ -1,24 +1,53 @@
 //! Pages of rows for operators, the latest first.
 
-use super::{AppId, user};
+use super::lookups::Kind;
+use super::users::user_id;
+use super::{AppId, finding, user};
 use crate::engine::clock::Time;
 use crate::engine::store::{
-    Activity, Approval, Authenticator, Decided, OpenApproval, Page, User, View,
+    Activity, Approval, Authenticator, Decided, Lookup, OpenApproval, Page, User, View,
 };
 use crate::model::UserId;
 
-/// Returns the users before this one, of all applications.
-pub(in crate::engine) fn users(view: &mut View, before: u64, most: u32) -> Decided<Vec<User>> {
-    view.page(Page::below((), most).before((before,)))
+/// Returns the users of an application before this one.
+pub(in crate::engine) fn users(
+    view: &mut View,
+    app: AppId,
+    before: u64,
+    most: u32,
+) -> Decided<Vec<User>> {
+    view.page(Page::by_due((app,), most).before((before,)))
 }
 
-/// Returns the authenticator apps before this one of a user, of all applications.
+/// Returns the users of an application before this one whom an operator has locked.
+pub(in crate::engine) fn locked_users(
+    view: &mut View,
+    app: AppId,
+    before: u64,
+    most: u32,
+) -> Decided<Vec<User>> {
+    let page = Page::below((Kind::Locked.name(), app), most);
+    let rows = view.page::<Lookup>(page.before((finding::digits(before),)))?;
+    for row in &rows {
+        view.ask::<User>((row.id,));
+    }
+    let mut users = Vec::new();
+    for row in rows {
+        users.extend(user(view, app, user_id(row.id)?)?);
+    }
+    Ok(users)
+}
+
+/// Returns the authenticator apps after this one of a user, of all applications, in the order of the store.
 pub(in crate::engine) fn authenticators(
     view: &mut View,
-    before: (u64, i64),
+    after: Option<(u64, i64)>,
     most: u32,
 ) -> Decided<Vec<Authenticator>> {
-    view.page(Page::below((), most).before(before))
+    match after {
+        Some(after) => view.after(after, most),
+        None => view.after((), most),
+    }
 }
 
 /// Returns the applications of users, in their order; `None` for one who was deleted meanwhile.
@@ -52,11 +81,12 @@ pub(in crate::engine) fn activities(
     view.page(page).map(Some)
 }
 
-/// Returns the requests that were open, of one user or of all, before the request of a user with this number, each with
+/// Returns the requests that were open, of one user or of all of an application, before the request of a user with this number, each with
 /// its place; and whether more may follow.
 #[allow(clippy::type_complexity, reason = "the two belong together only here")]
 pub(in crate::engine) fn open_approvals(
     view: &mut View,
+    app: AppId,
     user_id: Option<u64>,
     before: Option<(u64, u64)>,
     most: u32,
@@ -64,8 +94,8 @@ pub(in crate::engine) fn open_approvals(
     let page = match (user_id, before) {
         (Some(user), Some((_, number))) => Page::below((user,), most).before((number,)),
         (Some(user), None) => Page::below((user,), most).before((u64::MAX,)),
-        (None, Some((user, number))) => Page::below((), most).before((user, number)),
-        (None, None) => Page::below((), most).before((u64::MAX,)),
+        (None, Some(place)) => Page::by_due((app,), most).before(place),
+        (None, None) => Page::by_due((app,), most).before((u64::MAX,)),
     };
     let open = view.page::<OpenApproval>(page)?;
     let may_follow = open.len() == most as usize;

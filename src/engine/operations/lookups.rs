@@ -5,7 +5,7 @@ use crate::engine::store::{Decided, Lookup, View};
 use std::collections::BTreeSet;
 
 /// The kind of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Kind {
     /// The hash of an API key: the application that has it. The application of the look-up is 0.
     ApiKey,
@@ -22,12 +22,29 @@ pub(in crate::engine) enum Kind {
     Approval,
     /// The id of a number's verification: the digits of the number, as a number.
     Verification,
+    /// What operators find users by, with the user's id in the name, as several users may have it: see
+    /// `operations/finding.rs`.
+    FindLogin,
+    FindEmail,
+    FindNumber,
+    /// The id of a user whom an operator has locked.
+    Locked,
 }
 
 impl Kind {
     /// The kinds of names that belong to users and numbers, and not to applications.
-    pub(in crate::engine::operations) const OF_USERS: [Kind; 6] =
-        [Kind::Phone, Kind::Email, Kind::Login, Kind::Device, Kind::Approval, Kind::Verification];
+    pub(in crate::engine::operations) const OF_USERS: [Kind; 10] = [
+        Kind::Phone,
+        Kind::Email,
+        Kind::Login,
+        Kind::Device,
+        Kind::Approval,
+        Kind::Verification,
+        Kind::FindLogin,
+        Kind::FindEmail,
+        Kind::FindNumber,
+        Kind::Locked,
+    ];
 
     pub(super) fn name(self) -> String {
         let name = match self {
@@ -38,6 +55,10 @@ impl Kind {
             Kind::Device => "device",
             Kind::Approval => "approval",
             Kind::Verification => "verification",
+            Kind::FindLogin => "find_login",
+            Kind::FindEmail => "find_email",
+            Kind::FindNumber => "find_number",
+            Kind::Locked => "locked",
         };
         name.to_owned()
     }

@@ -3,7 +3,9 @@
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::verify::Factor;
-use super::{AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, next_ids, pass_id, users};
+use super::{
+    AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, finding, next_ids, pass_id, users,
+};
 use crate::engine::clock::{Now, Time};
 use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, Problem, UserRecord};
 use crate::engine::phones::Phone;
@@ -270,6 +272,7 @@ fn add(view: &mut View, app: AppId, id: UserId, user: &UserRecord, now: Now) {
         lookups::set(view, kind, app, &name, number(id.get()));
     }
     let Account { user, emails, authenticators, devices } = rows(app, id.get(), user, now);
+    finding::add(view, &user, &emails);
     view.put(user);
     emails.into_iter().for_each(|row| view.put(row));
     authenticators.into_iter().for_each(|row| view.put(row));
@@ -285,6 +288,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
         login: user.login.as_ref().map(ToString::to_string),
         confirmed: user.confirmed,
         sms_used: user.sms_used,
+        locked_at: user.locked.account.then_some(now.clock),
         last_authenticator: number(user.authenticators.len() as u64),
         ..User::new((app_id, user_id), phone, email, created)
     };
@@ -310,6 +314,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
         language: None,
         push: "".into(),
         registered_at: device.registered.map_or(now.clock, Time),
+        used_at: None,
     };
     Account {
         user: row,

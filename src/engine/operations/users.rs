@@ -1,9 +1,8 @@
 //! Users.
 
-use super::forwarding;
 use super::jobs;
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, browsers, count, count_users, user};
+use super::{AppId, Subject, approvals, browsers, count, count_users, finding, forwarding, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::phones::Phone;
 use crate::engine::store::{
@@ -28,6 +27,8 @@ pub(in crate::engine) struct Profile {
     /// The types of the user's devices, oldest first.
     pub(in crate::engine) devices: Vec<String>,
     pub(in crate::engine) created_at: Time,
+    /// The time since which an operator has locked the user.
+    pub(in crate::engine) locked_at: Option<Time>,
 }
 
 pub(in crate::engine) fn profile(
@@ -53,6 +54,7 @@ pub(in crate::engine) fn profile(
         device_shows_codes: authenticators.iter().any(|codes| !codes.is_app()),
         devices: devices.into_iter().map(|device| device.os_type).collect(),
         created_at: found.created_at,
+        locked_at: found.locked_at,
     }))
 }
 
@@ -73,6 +75,7 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
     if let Some(login) = &found.login {
         lookups::remove(view, Kind::Login, app, login);
     }
+    finding::forget(view, &found)?;
     view.delete(&found);
     view.delete_all::<Email>((id,));
     view.delete_all::<Authenticator>((id,));
@@ -141,6 +144,26 @@ pub(in crate::engine) fn unlock(view: &mut View, app: AppId, user_id: UserId) ->
     found.unlock();
     view.put(found);
     Ok(true)
+}
+
+/// Locks a user, whose open approval requests expire, or takes the lock away. Returns whether that changed anything, if
+/// there is such a user.
+pub(in crate::engine) fn set_locked(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    locked: bool,
+    now: Now,
+) -> Decided<Option<bool>> {
+    let Some(found) = user(view, app, user_id)? else { return Ok(None) };
+    if found.locked_at.is_some() == locked {
+        return Ok(Some(false));
+    }
+    if locked {
+        approvals::expire_all(view, user_id, now)?;
+    }
+    finding::change(view, found, |found| found.locked_at = locked.then_some(now.clock))?;
+    Ok(Some(true))
 }
 
 #[derive(Clone)]
@@ -213,7 +236,7 @@ pub(in crate::engine) fn set_login(
     login: &str,
 ) -> Decided<LoginSet> {
     let owner = lookups::find(view, Kind::Login, app, login)?;
-    let Some(mut found) = user(view, app, user_id)? else { return Ok(LoginSet::NoUser) };
+    let Some(found) = user(view, app, user_id)? else { return Ok(LoginSet::NoUser) };
     let id = i64::try_from(user_id.get()).unwrap_or(i64::MAX);
     if owner.is_some_and(|owner| owner != id) {
         return Ok(LoginSet::Taken);
@@ -223,8 +246,7 @@ pub(in crate::engine) fn set_login(
         _ => {}
     }
     lookups::set(view, Kind::Login, app, login, id);
-    found.login = Some(login.to_owned());
-    view.put(found);
+    finding::change(view, found, |found| found.login = Some(login.to_owned()))?;
     Ok(LoginSet::Done)
 }
 
@@ -246,12 +268,11 @@ pub(in crate::engine) fn remove_login(
     let Some(id) = lookups::find(view, Kind::Login, app, login)? else {
         return Ok(LoginRemoved::Unknown);
     };
-    if let Some(mut found) = user(view, app, user_id(id)?)? {
+    if let Some(found) = user(view, app, user_id(id)?)? {
         if found.phone().is_none() && found.email.is_empty() {
             return Ok(LoginRemoved::OnlyName);
         }
-        found.login = None;
-        view.put(found);
+        finding::change(view, found, |found| found.login = None)?;
     }
     lookups::remove(view, Kind::Login, app, login);
     user_id(id).map(LoginRemoved::Done)

@@ -31,6 +31,8 @@ pub(in crate::engine) enum Barred {
     Until(Time),
     /// Until the user is unlocked.
     Locked,
+    /// An operator has locked the user.
+    Account,
     /// Until then, for any user, because so many wrong codes came from the address.
     Address(Time),
 }
@@ -40,6 +42,7 @@ impl Barred {
     pub(in crate::engine) fn first(self, other: Barred) -> Barred {
         match (self, other) {
             (Barred::Until(one), Barred::Until(other)) => Barred::Until(one.min(other)),
+            (Barred::Account, _) | (_, Barred::Account) => Barred::Account,
             (Barred::Locked, other) | (other, Barred::Locked) => other,
             (address @ Barred::Address(_), _) | (_, address) => address,
         }
@@ -69,6 +72,11 @@ impl WrongAnswers {
 }
 
 impl User {
+    /// Is set if an operator has locked the user.
+    pub(in crate::engine) fn bar(&self) -> Option<Barred> {
+        self.locked_at.map(|_| Barred::Account)
+    }
+
     pub(in crate::engine) fn wrong(&self, factor: Factor) -> WrongAnswers {
         let (in_a_row, last_at) = match factor {
             Factor::Code => (self.wrong_codes, self.wrong_codes_at),
@@ -139,6 +147,14 @@ impl VerifyState {
         }
     }
 
+    /// Is set if an operator has locked the user.
+    pub(in crate::engine) fn bar_of_account(&self) -> Option<Barred> {
+        match &self.owner {
+            Owner::User(user) => user.bar(),
+            Owner::Number(_) => None,
+        }
+    }
+
     /// Returns the bar if codes of a factor are rejected without a comparison now. A number cannot be unlocked, so its
     /// bar ends when its verifications are forgotten.
     pub(in crate::engine) fn bar(
@@ -147,6 +163,9 @@ impl VerifyState {
         delay: fn(u32) -> Duration,
         now: Now,
     ) -> Option<Barred> {
+        if let Some(barred) = self.bar_of_account() {
+            return Some(barred);
+        }
         match (self.wrong(factor).bar(delay, now)?, &self.owner) {
             (Barred::Locked, Owner::Number(Some(check))) => Some(Barred::Until(check.forget_at)),
             (barred, _) => Some(barred),

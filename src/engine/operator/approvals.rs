@@ -1,6 +1,6 @@
 //! Operations on the approval requests that users can still respond to.
 
-use super::users::{MOST_READ, check_most};
+use super::users::check_most;
 use super::{Nothing, Operation, operation};
 use crate::engine::operations::approvals::{self as stored, Signed};
 use crate::engine::operations::listing;
@@ -56,9 +56,9 @@ impl ListApprovals {
         let (most, app, now) = (check_most(self.most)?, engine.app.app_id, engine.now());
         let before = self.after.as_deref().map(place_of).transpose()?;
         let user_id = self.user_id.map(UserId::get);
-        // Requests of other applications, and expired ones, are read too.
+        // Expired requests are read too.
         let (rows, may_follow) =
-            engine.look(move |view| listing::open_approvals(view, user_id, before, MOST_READ))?;
+            engine.look(move |view| listing::open_approvals(view, app, user_id, before, most))?;
         let mut page = Approvals::default();
         for ((user, number), row) in rows {
             page.next = Some(format!("{user}.{number}"));
@@ -73,9 +73,6 @@ impl ListApprovals {
                     created: row.created_at.seconds(),
                     expires: row.expires_at.map(|end| now.shown(end).seconds()),
                 });
-            }
-            if page.approvals.len() == most as usize {
-                return Ok(page);
             }
         }
         page.next = page.next.filter(|_| may_follow);

@@ -1,28 +1,35 @@
 //! Operations on the users of the application.
 
-use super::{Nothing, Operation, doctor, operation};
+use super::{Nothing, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
-use crate::engine::operations::listing;
+use crate::engine::clock::{Now, Time};
+use crate::engine::operations::finding::{self, Place, Query};
+use crate::engine::operations::verify::{Barred, Factor};
+use crate::engine::operations::{applications, listing};
 use crate::engine::phones::Phone;
-use crate::engine::store::{Activity, User};
-use crate::engine::{Engine, rejections};
+use crate::engine::store::{Activity, Authenticator, Device, User};
+use crate::engine::{Engine, limits, rejections};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most rows that one page is made of; rows of other applications are left out.
-pub(super) const MOST_READ: u32 = 1000;
+/// The most rows of a page.
+const MOST_READ: u32 = 1000;
+/// The most bytes of a text that users are found by: those of an e-mail address.
+const LONGEST: usize = 254;
 
 operation! {
-    /// Lists the users of the application, those who were added last first, page by page. Each page reads a
-    /// limited number of rows, so it may hold less than `most`, also nothing, although more follow.
+    /// Lists the users of the application, those who were added last first, page by page.
     #[derive(Default)]
     ListUsers = "user.list" -> Users {
         /// What the page before has as `next`.
         after: Option<u64>,
         /// The most users on the page, 1 to 1000. Default: 100.
         most: Option<u32>,
+        /// Only those whom an operator has locked. Default: all.
+        #[serde(default)]
+        locked: bool,
     }
 }
 
@@ -30,8 +37,10 @@ operation! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Users {
-    /// The users. There may be none although more follow.
+    /// The users.
     pub users: Vec<UserEntry>,
+    /// The number of users that the application has, locked or not.
+    pub total: u64,
     /// The value of `after` for the next page; `None` at the end.
     pub next: Option<u64>,
 }
@@ -52,6 +61,8 @@ pub struct UserEntry {
     pub confirmed: bool,
     /// The time at which the user was added, in Unix seconds.
     pub created: u64,
+    /// The time since which an operator has locked the user, in Unix seconds; `None` for a user who is not locked.
+    pub locked: Option<u64>,
 }
 
 pub(super) fn check_most(most: Option<u32>) -> Result<u32> {
@@ -66,21 +77,75 @@ impl ListUsers {
     fn run(&self, engine: &Engine) -> Result<Users> {
         let (most, app) = (check_most(self.most)?, engine.app.app_id);
         let before = self.after.unwrap_or(u64::MAX);
-        let rows = engine.look(move |view| listing::users(view, before, MOST_READ))?;
-        let is_last = rows.len() < MOST_READ as usize;
-        let mut page = Users::default();
-        for row in rows {
-            page.next = Some(row.user_id);
-            if row.app_id == app {
-                page.users.push(user(row));
-            }
-            if page.users.len() == most as usize {
-                return Ok(page);
-            }
-        }
-        page.next = page.next.filter(|_| !is_last);
-        Ok(page)
+        let list = if self.locked { listing::locked_users } else { listing::users };
+        let (rows, total) = engine.look(move |view| {
+            Ok((list(view, app, before, most)?, applications::user_count(view, app)?))
+        })?;
+        let last = rows.last().filter(|_| rows.len() == most as usize);
+        let next = last.map(|row| row.user_id);
+        Ok(Users { users: rows.into_iter().map(user).collect(), total, next })
     }
+}
+
+operation! {
+    /// Finds users of the application by a text, page by page: by the id, by the beginning of the login name or of an
+    /// e-mail address, also an earlier one, and by the last digits of the number, or all of it with a + before it. The
+    /// case of letters does not matter, and each character stands for itself. Each page reads a limited number of
+    /// rows, so it may hold less than `most`, also nothing, although more follow.
+    #[derive(Default)]
+    FindUsers = "user.find" -> FoundUsers {
+        /// The text.
+        text: String,
+        /// What the page before has as `next`.
+        after: Option<String>,
+        /// The most users on the page, 1 to 1000. Default: 100.
+        most: Option<u32>,
+    }
+}
+
+/// Some of the users who were found: first by the id, then by the login name, the e-mail addresses and the number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FoundUsers {
+    /// The users. There may be none although more follow.
+    pub users: Vec<UserEntry>,
+    /// The value of `after` for the next page; `None` at the end.
+    pub next: Option<String>,
+}
+
+impl FindUsers {
+    fn run(&self, engine: &Engine) -> Result<FoundUsers> {
+        let (most, app) = (check_most(self.most)? as usize, engine.app.app_id);
+        if self.text.trim().is_empty() || self.text.len() > LONGEST {
+            let reason = "must be the beginning of an e-mail address or login name, the last digits of a \
+                          number, or an id";
+            return Err(Error::invalid_argument("text", reason));
+        }
+        let query = Query::new(&self.text);
+        let after = self.after.as_deref().map(found_last).transpose()?;
+        let (rows, next) =
+            engine.look(move |view| finding::find(view, app, &query, after, most))?;
+        let next = next.map(|Place { kind, of }| match of {
+            Some((user_id, term)) => format!("{kind}.{user_id}.{term}"),
+            None => kind.to_string(),
+        });
+        Ok(FoundUsers { users: rows.into_iter().map(user).collect(), next })
+    }
+}
+
+/// Returns the place that a page of users who were found has named.
+fn found_last(text: &str) -> Result<Place> {
+    let read = || {
+        let mut parts = text.split('.');
+        let kind = parts.next()?.parse().ok()?;
+        let of = match (parts.next(), parts.next(), parts.next()) {
+            (None, ..) => None,
+            (Some(user_id), Some(term), None) => Some((user_id.parse().ok()?, term.parse().ok()?)),
+            _ => return None,
+        };
+        Some(Place { kind, of })
+    };
+    read().ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
 }
 
 fn user(row: User) -> UserEntry {
@@ -91,6 +156,7 @@ fn user(row: User) -> UserEntry {
         login: row.login,
         confirmed: row.confirmed,
         created: row.created_at.seconds(),
+        locked: row.locked_at.map(Time::seconds),
     }
 }
 
@@ -111,6 +177,24 @@ pub struct UserDetails {
     pub user: UserEntry,
     /// The factors, as the call `user_status` returns them: none of them is a secret.
     pub factors: Factors,
+    /// The devices, with their names and when they were last used, the oldest first.
+    pub devices: Vec<DeviceEntry>,
+    /// The wrong codes since the last right one, by what they were compared with.
+    pub wrong: Vec<WrongCodes>,
+}
+
+/// The wrong codes of a user in a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WrongCodes {
+    /// `codes`, `authenticators` or `recovery_codes`.
+    pub of: String,
+    /// The number of them.
+    pub wrong: u32,
+    /// The time until which no code is looked at, in Unix seconds; `None` if there is no wait.
+    pub until: Option<u64>,
+    /// True if no code is looked at until the user is unlocked.
+    pub locked: bool,
 }
 
 impl ShowUser {
@@ -119,12 +203,34 @@ impl ShowUser {
         let id = self.user_id.get();
         let row = engine.look(move |view| view.get::<User>((id,)))?;
         let row = row.ok_or_else(rejections::user_not_found)?;
-        Ok(UserDetails { user: user(row), factors: status.factors.unwrap_or_default() })
+        let factors = status.factors.unwrap_or_default();
+        let devices = devices(engine, self.user_id, &factors.devices)?;
+        let wrong = wrong_codes(&row, engine.now());
+        Ok(UserDetails { user: user(row), factors, devices, wrong })
     }
 }
 
+fn wrong_codes(row: &User, now: Now) -> Vec<WrongCodes> {
+    let factors = [
+        ("codes", Factor::Code),
+        ("authenticators", Factor::Authenticator),
+        ("recovery_codes", Factor::Recovery),
+    ];
+    let wrong = factors.into_iter().map(|(of, factor)| {
+        let wrong = row.wrong(factor);
+        let barred = wrong.bar(limits::delay, now);
+        let until = match barred {
+            Some(Barred::Until(until)) => Some(now.shown(until).seconds()),
+            _ => None,
+        };
+        let locked = barred == Some(Barred::Locked);
+        WrongCodes { of: of.to_owned(), wrong: wrong.in_a_row, until, locked }
+    });
+    wrong.filter(|wrong| wrong.wrong > 0).collect()
+}
+
 operation! {
-    /// Lists the devices that a user has registered, the oldest first, as the call `devices` does.
+    /// Lists the devices that a user has registered, the oldest first.
     ListDevices = "user.devices" -> UserDevices {
         /// The user.
         user_id: UserId,
@@ -136,14 +242,55 @@ operation! {
 #[non_exhaustive]
 pub struct UserDevices {
     /// The devices, the oldest first.
-    pub devices: Vec<RegisteredDevice>,
+    pub devices: Vec<DeviceEntry>,
+}
+
+/// A device of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DeviceEntry {
+    /// The device, as the call `devices` returns it.
+    #[serde(flatten)]
+    pub device: RegisteredDevice,
+    /// The name that the user or the device gave it.
+    pub name: Option<String>,
+    /// The time at which it last responded to an approval request, or a code of it was accepted, in Unix seconds;
+    /// `None` if it did neither.
+    pub used: Option<u64>,
+}
+
+impl DeviceEntry {
+    /// Returns a device of which no more is known than what the call `devices` returns.
+    pub fn of_call(device: RegisteredDevice) -> DeviceEntry {
+        DeviceEntry { device, name: None, used: None }
+    }
 }
 
 impl ListDevices {
     fn run(&self, engine: &Engine) -> Result<UserDevices> {
         let found = engine.handle(&calls::Devices::new(self.user_id))?;
-        Ok(UserDevices { devices: found.devices })
+        Ok(UserDevices { devices: devices(engine, self.user_id, &found.devices)? })
     }
+}
+
+/// Returns the devices of a user with what only operators see of them.
+fn devices(
+    engine: &Engine,
+    user_id: UserId,
+    known: &[RegisteredDevice],
+) -> Result<Vec<DeviceEntry>> {
+    let (id, now) = (user_id.get(), engine.now());
+    let (rows, codes) = engine
+        .look(move |view| Ok((view.all::<Device>((id,))?, view.all::<Authenticator>((id,))?)))?;
+    let entry = |device: &RegisteredDevice| {
+        let row = rows.iter().find(|row| row.device_id == device.id.get());
+        let of_device = codes.iter().filter(|codes| codes.device_id == Some(device.id.get()));
+        let code = of_device.filter_map(|codes| codes.used_at).max().map(|at| now.shown(at));
+        let used = row.and_then(|row| row.used_at).max(code);
+        let name = row.and_then(|row| row.name.clone());
+        DeviceEntry { device: device.clone(), name, used: used.map(Time::seconds) }
+    };
+    Ok(known.iter().map(entry).collect())
 }
 
 operation! {
@@ -197,40 +344,6 @@ impl ListActivities {
 }
 
 operation! {
-    /// Lets a user try codes again after too many wrong ones, as the call `unlock_user` does.
-    UnlockUser = "user.unlock" -> Nothing {
-        /// The user.
-        user_id: UserId,
-        /// Also accepts codes of the user's authenticator apps again after the clock was ahead: those of a
-        /// minute from now on. The clock must be right.
-        #[serde(default)]
-        clock: bool,
-        /// Does so although the clock is behind the newest decision, as after it was ahead. While a clock is
-        /// behind, codes that were used would be accepted again.
-        #[serde(default)]
-        clock_is_right: bool,
-    }
-}
-
-impl UnlockUser {
-    fn run(&self, engine: &Engine) -> Result<Nothing> {
-        if self.clock {
-            if let Some(behind) = doctor::behind(engine)?.filter(|_| !self.clock_is_right) {
-                let now = engine.now().clock.utc();
-                let reason = format!(
-                    "was not done, because the clock is {behind} s behind the newest decision: here it is \
-                     {now}. If that is right, repeat this with clock_is_right (--clock-is-right). Otherwise set \
-                     the clock first: codes that were used would be accepted again"
-                );
-                return Err(Error::invalid_argument("clock", reason));
-            }
-            engine.reset_steps(<Self as Operation>::NAME, self.user_id)?;
-        }
-        engine.handle(&calls::UnlockUser::new(self.user_id)).map(|_| Nothing {})
-    }
-}
-
-operation! {
     /// Deletes a user, and all that protects the account, as the call `delete_user` does.
     DeleteUser = "user.delete" -> Nothing {
         /// The user.
@@ -250,7 +363,7 @@ fn place_of(text: &str) -> Result<(i64, i64)> {
     place.ok_or_else(|| Error::invalid_argument("after", "must be what the page before returned"))
 }
 
-fn activity(row: Activity) -> Result<ActivityEntry> {
+pub(super) fn activity(row: Activity) -> Result<ActivityEntry> {
     let data = crate::engine::approvals::kept_json::value(&row.data, ["activities", "data"])?;
     Ok(ActivityEntry { time: row.created_at.0, kind: row.kind, data, user_ip: row.user_ip })
 }

@@ -30,6 +30,7 @@ impl User {
             wrong_recovery_codes_at: None,
             last_authenticator: 0,
             created_at,
+            locked_at: None,
         }
     }
 }

@@ -22,6 +22,8 @@ mod upkeep;
 mod watch;
 
 pub(in crate::engine) use backup::{Copied, restore};
+#[cfg(test)]
+pub(super) use plans::executed;
 pub(super) use process::Using;
 pub use process::{after_fork, before_fork};
 

@@ -63,8 +63,8 @@ tables! {
         id: i64,
     }
 
-    /// A user. The number of one without is 0 and empty. Wrong codes are counted since the last right one.
-    User in users, key 1 {
+    /// A user, listed by application. A missing number is 0 and empty. Wrong codes count since the last right one.
+    User in users, key 1, due user_id of app_id {
         user_id: u64,
         app_id: i64,
         country_code: u16,
@@ -85,6 +85,8 @@ tables! {
         /// The last id that an authenticator app of this user was given.
         last_authenticator: i64,
         created_at: Time,
+        /// The time since which an operator has nothing of this user accepted, and nothing sent.
+        locked_at: Option<Time>,
     }
 
     /// The e-mails of a user that were added before the one in `users`.
@@ -141,8 +143,7 @@ tables! {
         spent: bool,
     }
 
-    /// A browser that is remembered. The hash is computed from the id in the token, so that it
-    /// cannot be turned back into a token.
+    /// A remembered browser. The hash of the id in its token cannot be turned back into the token.
     Browser in browsers, key 2, due expires_at {
         user_id: u64,
         id_hash: Vec<u8>,
@@ -165,10 +166,11 @@ tables! {
         /// Its subscription to push messages, as JSON; empty if it has none.
         push: Sealed<String>,
         registered_at: Time,
+        /// The time at which it last responded to an approval request.
+        used_at: Option<Time>,
     }
 
-    /// The data of the service that devices need, in one row: its URL, the key that signs the
-    /// messages to push services, and the key of the hashes of invitations.
+    /// What devices need of the service, in one row: its URL, and the keys of push messages and of invitations.
     Approver in approver, key 1 {
         one: u8,
         public_url: Option<String>,
@@ -223,12 +225,12 @@ tables! {
         evidence: Sealed<String>,
     }
 
-    /// An approval request that is pending, so that a user's pending requests are found without
-    /// reading all others. Ordered by number: several may have one time.
-    OpenApproval in open_approvals, key 2 {
+    /// A pending approval request, found without reading all others, in the order of its number.
+    OpenApproval in open_approvals, key 2, due user_id of app_id {
         user_id: u64,
         number: u64,
         uuid: String,
+        app_id: i64,
     }
 
     /// Something that a user or an application did.
@@ -288,8 +290,7 @@ tables! {
         ends_at: Time,
     }
 
-    /// A code by SMS or voice, for one action. A subject is `user:` and an id, or `phone:`, an
-    /// application and a number.
+    /// A code for one action, of a subject: `user:` and an id, or `phone:`, an application and a number.
     SentCode in codes, key 2, due expires_at {
         subject: String,
         /// Empty for a code that is not bound to an action.
@@ -371,8 +372,7 @@ tables! {
         forget_at: Time,
     }
 
-    /// A document with a code that a provider fetches once: see `operations/documents.rs`. The hash
-    /// is computed from its token.
+    /// A document with a code that a provider fetches once, by the hash of its token: `operations/documents.rs`.
     Document in documents, key 1, due expires_at {
         token_hash: Vec<u8>,
         route: String,
@@ -404,8 +404,7 @@ tables! {
         apps: Option<String>,
     }
 
-    /// The result of a look-up of a number's line by a provider: see `operations/lines.rs`. Empty
-    /// if the provider knows nothing of it, or did not reply.
+    /// A provider's result about a number's line, empty if it has none: see `operations/lines.rs`.
     KeptLine in phone_lines, key 2, due expires_at {
         app_id: i64,
         /// Under a key of the application: most of the numbers belong to no user here.

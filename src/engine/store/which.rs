@@ -47,11 +47,13 @@ impl Due {
 /// A page of rows, the latest first: of rows whose key begins with `prefix`, in the order of their keys;
 /// or, if `by_due`, of rows that become due separately, with the value in `prefix`, in the order of the
 /// column by which they become due, and of the key. Without a prefix, these come in the order of the
-/// values by which they become due apart. Only rows before a place, which is the beginning of what follows
+/// values by which they become due apart. With `by`, a column that has an index of its own, only rows that have the
+/// last value of the prefix there. Only rows before a place, which is the beginning of what follows
 /// the prefix in that order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) struct Page {
     pub(in crate::engine) by_due: bool,
+    pub(in crate::engine) by: Option<&'static str>,
     pub(in crate::engine) prefix: Vec<Value>,
     /// At least one value, so that no store has to sort a whole table.
     pub(in crate::engine) before: Vec<Value>,
@@ -60,11 +62,17 @@ pub(in crate::engine) struct Page {
 
 impl Page {
     pub(in crate::engine) fn below(prefix: impl Prefix, most: u32) -> Page {
-        Page { by_due: false, prefix: prefix.values(), before: Vec::new(), most }
+        Page { by_due: false, by: None, prefix: prefix.values(), before: Vec::new(), most }
     }
 
     pub(in crate::engine) fn by_due(of: impl Prefix, most: u32) -> Page {
-        Page { by_due: true, prefix: of.values(), before: Vec::new(), most }
+        Page { by_due: true, by: None, prefix: of.values(), before: Vec::new(), most }
+    }
+
+    /// Only rows with this value in a column that has an index: see `store/sqlite/schema_2.sql`.
+    pub(in crate::engine) fn with(mut self, column: &'static str, value: impl Cell) -> Page {
+        self.prefix.push(value.value());
+        Page { by: Some(column), ..self }
     }
 
     pub(in crate::engine) fn before(self, place: impl Prefix) -> Page {
@@ -74,7 +82,10 @@ impl Page {
     /// Returns the places of the columns that have the values of the prefix.
     pub(super) fn equal(&self, schema: &Schema) -> Vec<usize> {
         match self.by_due {
-            true => schema.place(schema.due_of).into_iter().take(self.prefix.len()).collect(),
+            true => {
+                let columns = [schema.place(schema.due_of), schema.place(self.by)];
+                columns.into_iter().flatten().take(self.prefix.len()).collect()
+            }
             false => (0..self.prefix.len()).collect(),
         }
     }

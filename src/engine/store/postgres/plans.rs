@@ -1,10 +1,12 @@
 //! Tests of the query plans of the server: no statement may read a whole table that grows.
 
 use super::statements::{SCHEMA, columns};
-use super::tests::{connection, every_statement, opened};
+use super::tests::{PAGES, connection, every_statement, opened};
+use crate::engine::store::sqlite::executed;
 use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::postgres::{Connection, List};
+use std::collections::BTreeSet;
 
 /// The number of rows in each table when the server has statistics.
 const ROWS: u32 = 20_000;
@@ -107,4 +109,24 @@ fn no_statement_reads_a_whole_table_where_the_server_may() {
         .unwrap();
     let found = whole_tables(&mut connection, true);
     assert!(found.is_empty(), "{}", found.join("\n\n"));
+}
+
+/// The plans of pages are looked at for a list of them. Nothing may read one that is not in it.
+#[test]
+fn every_page_that_is_read_is_planned() {
+    /// The table, the conditions and the order of a page, as both stores have them.
+    fn page(sql: &str) -> Option<String> {
+        let (_, page) = sql.split_once(" FROM ").filter(|_| sql.contains(" DESC"))?;
+        let page =
+            page.replace("seconder.", "").replace(" AS t", "").replace("t.bucket = $1 AND ", "");
+        Some(
+            page.replace("t.", "")
+                .replace(['?', '$'], "")
+                .replace(|c: char| c.is_ascii_digit(), ""),
+        )
+    }
+    let planned: BTreeSet<_> = PAGES.iter().filter_map(|page_of| page(&page_of.sql)).collect();
+    let read: BTreeSet<_> = executed().iter().filter_map(|sql| page(sql)).collect();
+    let missing: Vec<_> = read.difference(&planned).collect();
+    assert!(read.len() > 10 && missing.is_empty(), "{missing:#?}\n{planned:#?}");
 }

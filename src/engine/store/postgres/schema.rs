@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// The oldest version of PostgreSQL that gets corrections of errors from its makers.
 const OLDEST: u32 = 13;
+/// The time that a new version of the tables may take, which changes the rows of all users.
+const CHANGING: Duration = Duration::from_secs(30 * 60);
 /// The pause while another node creates the tables.
 const PAUSE: Duration = Duration::from_millis(50);
 /// SQLSTATEs that a node gets if another one creates the tables at the same time.
@@ -86,7 +88,7 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
 }
 
 /// The columns that version 2 adds, and their values in existing rows.
-const ADDED: [(&str, &str, Option<&str>); 7] = [
+const ADDED: [(&str, &str, Option<&str>); 10] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
     ("applications", "authenticator_digits", Some("6")),
@@ -94,7 +96,13 @@ const ADDED: [(&str, &str, Option<&str>); 7] = [
     ("applications", "approval_seconds", Some("86400")),
     ("operators", "apps", None),
     ("audit", "request_id", None),
+    ("users", "locked_at", None),
+    ("devices", "used_at", None),
+    ("open_approvals", "app_id", Some("0")),
 ];
+
+/// The tables whose index version 2 adds.
+const INDEXED: [&str; 2] = ["users", "open_approvals"];
 
 /// Returns the versions of the tables. Their statements are made from the declarations.
 fn known() -> [Migration; 2] {
@@ -124,7 +132,37 @@ fn second() -> String {
             );
         }
     }
-    sql + &one_spelling()
+    sql + &one_spelling() + &found()
+}
+
+/// Returns the statements that index what operators list, and add what users are found by: see
+/// `operations/finding.rs`.
+fn found() -> String {
+    let term = |kind: &str, column: &str| {
+        format!(
+            "SELECT '{kind}', u.app_id, {column} || ' ' || lpad(u.user_id::text, 20, '0'), u.user_id \
+             FROM {SCHEMA}.users AS u"
+        )
+    };
+    let insert = format!("INSERT INTO {SCHEMA}.lookups (kind, app_id, name, id)");
+    format!(
+        "CREATE INDEX users_due ON {SCHEMA}.users (app_id, user_id);\n\
+         UPDATE {SCHEMA}.open_approvals AS o SET app_id = u.app_id FROM {SCHEMA}.users AS u \
+         WHERE u.bucket = o.bucket AND u.user_id = o.user_id;\n\
+         CREATE INDEX open_approvals_due ON {SCHEMA}.open_approvals (app_id, user_id);\n\
+         CREATE INDEX audit_verdict ON {SCHEMA}.audit (app_id, verdict, steady_at, user_id, nonce);\n\
+         UPDATE {SCHEMA}.audit SET user_ip = substr(user_ip, 8) WHERE user_ip LIKE '::ffff:%.%';\n\
+         CREATE INDEX audit_user_ip ON {SCHEMA}.audit (app_id, user_ip, steady_at, user_id, nonce) \
+         WHERE user_ip IS NOT NULL;\n\
+         {insert} {} WHERE u.login IS NOT NULL;\n\
+         {insert} {} WHERE u.email <> '' UNION {} \
+         JOIN {SCHEMA}.emails AS e ON e.bucket = u.bucket AND e.user_id = u.user_id;\n\
+         {insert} {} WHERE u.cellphone <> '';\n",
+        term("find_login", "lower(u.login)"),
+        term("find_email", "lower(u.email)"),
+        term("find_email", "lower(e.email)"),
+        term("find_number", "reverse(u.country_code::text || u.cellphone)"),
+    )
 }
 
 /// Writes the ids of receipts in lower case and without zeros before them, as they are compared: see
@@ -161,7 +199,7 @@ fn first() -> String {
         let (name, lines) = (table.name, lines.join(",\n"));
         // Writing to a text cannot fail.
         let _ = writeln!(sql, "CREATE TABLE {SCHEMA}.{name} (\n{lines}\n);");
-        if let Some(due) = table.due {
+        if let Some(due) = table.due.filter(|_| !INDEXED.contains(&table.name)) {
             let of = table.due_of.map_or_else(String::new, |of| format!("{of}, "));
             let _ = writeln!(sql, "CREATE INDEX {name}_due ON {SCHEMA}.{name} ({of}{due});");
         }
@@ -230,6 +268,8 @@ fn foreign() -> Error {
 /// Creates missing tables. If several nodes do so at the same time, one does it, and the others wait.
 pub(super) fn create(connection: &mut Connection, must_exist: bool, until: Until) -> Result<()> {
     let known = known();
+    let changing = Until::within(CHANGING);
+    let mut until = until;
     loop {
         let state = state(connection)?;
         let applied = match state.applied {
@@ -246,6 +286,10 @@ pub(super) fn create(connection: &mut Connection, must_exist: bool, until: Until
                  check the URL, or open it once without must_exist, as `seconder serve` does",
             ));
         }
+        if !applied.is_empty() {
+            until = changing;
+            connection.set_deadline(until);
+        }
         match connection.simple(&statements(next, state.has_schema)) {
             Ok(_) => {}
             Err(Problem::Rejected(report)) if report.is(&MEANWHILE) && !until.left().is_zero() => {
@@ -260,7 +304,7 @@ pub(super) fn create(connection: &mut Connection, must_exist: bool, until: Until
 /// Returns all statements that apply a version. Its row comes first, so that another node waits
 /// there.
 fn statements(migration: &Migration, has_schema: bool) -> String {
-    let mut sql = "BEGIN; ".to_owned();
+    let mut sql = "BEGIN; SET LOCAL statement_timeout = 0; ".to_owned();
     if !has_schema {
         sql += &format!("CREATE SCHEMA {SCHEMA}; ");
     }

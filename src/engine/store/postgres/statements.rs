@@ -204,7 +204,11 @@ pub(super) fn page(table: &'static Schema, page: &Page) -> Statement {
     );
     let mut params: Vec<_> = prefix.iter().chain(before).map(|c| one_of(c.kind)).collect();
     params.push(List::Int);
-    let kind = if page.by_due { "page_due" } else { "page" };
+    let kind = match page.by {
+        Some(column) => format!("page_{column}"),
+        None if page.by_due => "page_due".to_owned(),
+        None => "page".to_owned(),
+    };
     statement(&shape.name(&format!("{kind}_{}_{}", prefix.len(), before.len())), sql, params)
 }
 

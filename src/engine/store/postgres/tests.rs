@@ -10,7 +10,9 @@ use crate::engine::store::Store;
 use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::conformance::postgres::server;
 use crate::engine::store::table::{Row as _, Value};
-use crate::engine::store::tables::{Audit, Authenticator, Email, Job, Sequence, TABLES};
+use crate::engine::store::tables::{
+    Activity, Audit, Authenticator, Email, Job, Lookup, OpenApproval, Sequence, TABLES, User,
+};
 use crate::engine::store::view::{Change, ChangeKind, Key, Page, Which};
 use crate::postgres::{Connection, Problem, Statement};
 use std::collections::BTreeSet;
@@ -18,17 +20,30 @@ use std::sync::{LazyLock, mpsc};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// The statements of the pages that decisions read: see `read` in `operations/audit.rs`.
-static PAGES: LazyLock<Vec<Statement>> = LazyLock::new(|| {
-    let of_user = |before| Page { before, ..Page::below((0_i64,), 1) };
-    let of_all = |before| Page { before, ..Page::by_due((0_i64,), 1) };
+/// The statements of the pages that decisions read. `plans.rs` compares them with those that operators cause.
+pub(super) static PAGES: LazyLock<Vec<Statement>> = LazyLock::new(|| {
     let values = |count| vec![Value::Int(0); count];
-    let pages = [of_user(values(1)), of_user(values(2)), of_all(values(1)), of_all(values(3))];
-    let lane = |before| Page { before, ..Page::by_due((String::new(),), 1) };
-    let lanes = Page { before: values(1), ..Page::by_due((), 1) };
-    let of_audit = pages.iter().map(|of| page(Audit::SCHEMA, of));
-    let of_jobs = [lane(values(1)), lane(values(3)), lanes];
-    of_audit.chain(of_jobs.iter().map(|of| page(Job::SCHEMA, of))).collect()
+    let of = |page: Page, count| Page { before: values(count), ..page };
+    let of_user = |count| of(Page::below((0_i64,), 1), count);
+    let of_app = |count| of(Page::by_due((0_i64,), 1), count);
+    let with = |column, count| of(Page::by_due((0_i64,), 1).with(column, 0_i64), count);
+    let lane = |count| of(Page::by_due((String::new(),), 1), count);
+    let lanes = of(Page::by_due((), 1), 1);
+    let names = of(Page::below((String::new(), 0_i64), 1), 1);
+    let pages = [
+        (Audit::SCHEMA, vec![of_user(1), of_user(2), of_app(1), of_app(3)]),
+        (
+            Audit::SCHEMA,
+            ["verdict", "user_ip"].iter().flat_map(|by| [with(by, 1), with(by, 3)]).collect(),
+        ),
+        (Job::SCHEMA, vec![lane(1), lane(3), lanes]),
+        (User::SCHEMA, vec![of_app(1)]),
+        (OpenApproval::SCHEMA, vec![of_user(1), of_app(1), of_app(2)]),
+        (Activity::SCHEMA, vec![of_user(1), of_user(2)]),
+        (Lookup::SCHEMA, vec![names]),
+    ];
+    let statements = pages.iter().flat_map(|(schema, of)| of.iter().map(|of| page(schema, of)));
+    statements.collect()
 });
 
 /// Returns the statements on the tables of the engine, and those on the others.
