@@ -161,6 +161,7 @@ impl Metrics {
             // An outcome without an attempt says nothing of the gateway.
             Outcome::NotAttempted { .. } => return,
             Outcome::Permanent(_) => "permanent",
+            Outcome::NumberRefused(_) => "number_refused",
             Outcome::Ambiguous(_) => "ambiguous",
             _ => "other",
         };

@@ -8,6 +8,7 @@ mod opening;
 mod rate;
 mod settings;
 mod unsent;
+mod weight;
 
 pub use breaker::State;
 pub use inbound::{Attached, receipt_url};
@@ -30,11 +31,10 @@ use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::remote::Dialer;
 use seconder::{Error, Result};
 use settings::RouteSettings;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use weight::draw;
 
 /// The time that an attempt takes in addition to the gateway's own limit.
 const SLACK: Duration = Duration::from_secs(5);
@@ -336,7 +336,9 @@ impl Routes {
             }
             Outcome::Sent(_) => (true, "", ""),
             // The gateway works, and rejects this message.
-            Outcome::Permanent(reason) => (true, "was rejected", reason.as_str()),
+            Outcome::Permanent(reason) | Outcome::NumberRefused(reason) => {
+                (true, "was rejected", reason.as_str())
+            }
             Outcome::Retry { reason, .. } => (false, "could not be sent", reason.as_str()),
             Outcome::Ambiguous(reason) => (false, "may have been sent", reason.as_str()),
             _ => (false, "could not be sent", "for a reason that is not known"),
@@ -440,15 +442,6 @@ impl Deliver for Routes {
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     // The data in the lock is complete at all times.
     of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns a random number by which routes of one priority are sorted: a route of twice the weight
-/// is first twice as often. It protects nothing, so the randomness of hash maps is good enough.
-fn draw(weight: u64) -> f64 {
-    let bits = RandomState::new().build_hasher().finish() >> 11;
-    // More than 0 and at most 1, so that the logarithm is finite.
-    let uniform = (bits as f64 + 1.0) / (1_u64 << 53) as f64;
-    -uniform.ln() / weight as f64
 }
 
 /// Returns the digits of a number that a log may show.

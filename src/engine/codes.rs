@@ -163,6 +163,7 @@ impl Engine {
         let queued = match self.send(*message)? {
             Delivered::Sent => false,
             Delivered::Queued => true,
+            Delivered::NumberRefused => return Err(rejections::number_refused()),
             Delivered::Failed(reason) => return Err(Error::unavailable(Stage::Delivery, reason)),
         };
         let resend_after = next.after(now.steady).map_or(0, whole_seconds);

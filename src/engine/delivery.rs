@@ -113,6 +113,10 @@ pub enum Outcome {
     /// It was not sent, and no attempt by the same route will succeed. The reason is without the
     /// code.
     Permanent(String),
+    /// It was not sent, because the provider refuses the number, as one that does not exist or cannot be reached. It
+    /// is as permanent, but the caller's error and not an outage: a call that requests a code is rejected with
+    /// [`NUMBER_REFUSED`](crate::codes::NUMBER_REFUSED). The reason is without the code.
+    NumberRefused(String),
     /// Nothing was attempted, such as because the messages that the route takes in a second were sent.
     /// It counts as no attempt. Another route is asked at once if there is one; otherwise it waits for
     /// this time, or for a second.
@@ -133,6 +137,7 @@ impl Outcome {
         match self {
             Outcome::Sent(_) => None,
             Outcome::Permanent(reason)
+            | Outcome::NumberRefused(reason)
             | Outcome::Ambiguous(reason)
             | Outcome::Retry { reason, .. }
             | Outcome::NotAttempted { reason, .. } => Some(reason),
@@ -148,6 +153,7 @@ impl Outcome {
                 Outcome::NotAttempted { after, reason: change(reason) }
             }
             Outcome::Permanent(reason) => Outcome::Permanent(change(reason)),
+            Outcome::NumberRefused(reason) => Outcome::NumberRefused(change(reason)),
             Outcome::Ambiguous(reason) => Outcome::Ambiguous(change(reason)),
         }
     }

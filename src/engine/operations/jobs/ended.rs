@@ -52,6 +52,8 @@ pub(super) enum Undelivered {
     Expired,
     /// The recipient's service said that no attempt will succeed.
     Rejected,
+    /// The provider refuses the number.
+    NumberRefused,
     Cancelled,
     /// It is unknown whether it was sent: no attempt said so.
     Ambiguous,
@@ -69,6 +71,7 @@ fn reason(why: Undelivered) -> &'static str {
     match why {
         Undelivered::Expired => "expired",
         Undelivered::Rejected => "rejected",
+        Undelivered::NumberRefused => "number_refused",
         Undelivered::Cancelled => "cancelled",
         Undelivered::Ambiguous => "ambiguous",
         Undelivered::Unreadable => "unreadable",
