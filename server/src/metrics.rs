@@ -86,6 +86,11 @@ struct Breaker {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Limit {
+    limit: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PoolName {
     pool: &'static str,
 }
@@ -213,6 +218,13 @@ impl Metrics {
         if let Some(requests) = self.0.requests.get() {
             requests.register(registry);
         }
+        let reached = Family::<Limit, Counter>::default();
+        for (limit, count) in self.0.engine.limits_reached() {
+            reached.get_or_create(&Limit { limit }).inc_by(count);
+        }
+        let help =
+            "Calls of this process that were refused because of this limit of an application";
+        registry.register("limits_reached", help, reached);
         if let Some(keys) = self.0.wrong_keys.get() {
             wrong_tries(keys, registry, ("wrong_keys", "API keys that no application has"));
         }

@@ -434,6 +434,10 @@ impl Deliver for Routes {
         self.0.fallback.callback_failed(url, reason);
     }
 
+    fn warning(&self, text: &str) {
+        self.0.fallback.warning(text);
+    }
+
     fn push_rejected(&self, reason: &str) {
         self.0.fallback.push_rejected(reason);
     }

@@ -174,6 +174,9 @@ impl Engine {
 
     /// Notes a refusal.
     pub(super) fn note_refusal(&self, trail: Trail, of: &str, noted: Noted) -> Result<()> {
+        if let Some(limit) = noted.over {
+            self.shared.rates.reached.count(limit);
+        }
         match self.shared.refusals.count(of, trail, noted) {
             Some(row) => self.write_refusals(vec![row]),
             None => Ok(()),

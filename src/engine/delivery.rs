@@ -79,6 +79,10 @@ pub trait Deliver: Send + Sync {
     /// as for [`Post::attempt`]. Default: does nothing.
     fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
 
+    /// Warns the operator of what no caller can change, such as that an application makes more requests than it may. The
+    /// text has no secrets and no whole number. Default: does nothing.
+    fn warning(&self, _text: &str) {}
+
     /// Reports that a push service has rejected a message permanently, with its reason. That concerns the operator of
     /// the service: as long as nothing is changed, it will reject all others too. Default: does nothing.
     fn push_rejected(&self, _reason: &str) {}

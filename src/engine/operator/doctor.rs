@@ -92,6 +92,7 @@ impl CheckService {
                 made("routes", of_routes(engine)),
                 made("messages", of_jobs(engine)),
                 made("limits", of_limits(engine)),
+                made("rate", of_rate(engine)),
             ],
         })
     }
@@ -209,6 +210,21 @@ fn of_jobs(engine: &Engine) -> Result<Finding> {
         Finding::warning("messages", found, "`seconder jobs list --state failed` says why")
     } else {
         Finding::ok("messages", found)
+    })
+}
+
+/// Applications whose requests were refused because of their `key_rate`.
+fn of_rate(engine: &Engine) -> Result<Finding> {
+    let over: Vec<_> = engine.over_rate()?;
+    let shown: Vec<_> =
+        over.iter().map(|(app, refused)| format!("{refused} of application {app}")).collect();
+    Ok(match shown.as_slice() {
+        [] => Finding::ok("rate", "no request was refused because of key_rate in the last hour"),
+        some => Finding::warning(
+            "rate",
+            format!("requests were refused because of key_rate: {}", some.join(", ")),
+            "if they are logins, raise it: `seconder limits set --app ID key_rate=N key_burst=N`",
+        ),
     })
 }
 
