@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod pumping;
 mod rate;
 
 use crate::fresh::{ManualClock, ada, url};
@@ -83,7 +84,10 @@ fn waits<T: Debug>(result: Result<T, Error>, limit: &str, seconds: u64) {
     assert!(matches!(error, Error::RateLimited { .. }), "{error}");
     assert_eq!((error.code(), error.limit()), (Some("60003"), Some(limit)));
     assert_eq!(error.retry_after_seconds(), Some(seconds));
-    assert_eq!(error.is_operator_limit(), ["country_day", "application_day"].contains(&limit));
+    assert_eq!(
+        error.is_operator_limit(),
+        ["country_day", "application_day", "completion_min"].contains(&limit)
+    );
 }
 
 fn refused(world: &World) -> Vec<String> {

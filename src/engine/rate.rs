@@ -6,6 +6,7 @@ mod reached;
 use super::clock::Time;
 use super::{Engine, rejections};
 use crate::Result;
+pub use reached::CodesOfHour;
 use reached::Reached;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -77,7 +77,7 @@ impl Sending {
     fn counted(&self, view: &mut View) -> Decided<Result<(Vec<Budget>, Time), Over>> {
         let mut next = self.now;
         let Some(limits) = &self.limits else { return Ok(Ok((Vec::new(), next))) };
-        if !limits.allows(self.country) {
+        if !limits.allows(self.country, &self.number) {
             return Ok(Err(Over { limit: "countries", until: None }));
         }
         let mut changed = Vec::new();

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::engine::clock::Time;
 use crate::engine::operations::applications as stored;
 use crate::engine::operations::budgets;
+use crate::engine::operations::completions::{self, Paused};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,25 @@ const LIMITS: [&str; 14] = [
     "sends",
     "wrong_codes",
 ];
+
+/// The codes by SMS and voice to one country in the last hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodesOfHour {
+    /// The messages that were sent.
+    pub sent: u64,
+    /// The codes that were used.
+    pub used: u64,
+    /// True if no code is sent to new numbers of the country, because too few were used.
+    pub is_paused: bool,
+}
+
+impl CodesOfHour {
+    /// Returns the share of messages whose code was used, in percent.
+    pub fn completion(&self) -> u64 {
+        (self.used * 100 / self.sent.max(1)).min(100)
+    }
+}
 
 #[derive(Default)]
 pub(in crate::engine) struct Reached(Mutex<Counts>);
@@ -88,6 +108,36 @@ impl Engine {
         ));
         // A report that is lost costs a line of `doctor`, and must not fail the call.
         drop(self.run(move |view| budgets::note_over_rate(view, app, refused, now)));
+    }
+
+    /// Warns the operator that codes to a country are paused.
+    pub(in crate::engine) fn warn_of_pause(&self, paused: &Paused) {
+        let (app, name) = (self.app.app_id, &self.app.settings.name);
+        let Paused { country, sent, used } = paused;
+        let seconds = self.app.settings.limits.completion_pause;
+        self.shared.deliver.warning(&format!(
+            "codes of application {app} ({name}) to new numbers of the country +{country} are paused for {seconds} s, \
+             because {used} of {sent} were used. See seconder audit --app {app} --by address, and refuse the country \
+             or a prefix: seconder limits set --app {app} deny={country}"
+        ));
+    }
+
+    /// Returns how many codes were sent to each country and used in the last hour, of all applications, and whether
+    /// codes of one of them to it are paused.
+    pub fn codes_of_hour(&self) -> Result<BTreeMap<u16, CodesOfHour>> {
+        let now = self.now().steady;
+        self.look(move |view| {
+            let mut all = BTreeMap::<u16, CodesOfHour>::new();
+            for app in stored::ids(view)? {
+                for (country, (codes, is_paused)) in completions::of_hour(view, app, now)? {
+                    let sum = all.entry(country).or_default();
+                    sum.sent += u64::try_from(codes.sent).unwrap_or_default();
+                    sum.used += u64::try_from(codes.used).unwrap_or_default();
+                    sum.is_paused |= is_paused;
+                }
+            }
+            Ok(all)
+        })
     }
 
     /// Returns the applications whose requests were over `key_rate` in the last hour, and how many were.
