@@ -122,6 +122,8 @@
 #define SECONDER_CODE_NO_PUBLIC_URL "no_public_url"
 /** The service code for: no messages are sent to the country of the number. */
 #define SECONDER_CODE_COUNTRY_NOT_ALLOWED "country_not_allowed"
+/** The service code for: the provider refuses the phone number, as one that does not exist or cannot be reached. */
+#define SECONDER_CODE_NUMBER_REFUSED "number_refused"
 /** The service code for: too many wrong codes: locked until the user is unlocked. */
 #define SECONDER_CODE_FACTOR_LOCKED "factor_locked"
 /** The service code for: too many wrong API keys from the address of the request. */
@@ -435,6 +437,12 @@ extern "C" {
  * this second. It counts as no attempt.
  */
 #define SECONDER_OUTCOME_NOT_ATTEMPTED 4
+
+/**
+ * From a deliver function: the provider refuses the number, as one that does not exist or cannot be reached.
+ * The call is rejected with SECONDER_ERROR_CODE_NUMBER_REFUSED, because the caller has to correct the number.
+ */
+#define SECONDER_OUTCOME_NUMBER_REFUSED 5
 
 /**
  * From a lookup function: the number is a mobile phone's.
@@ -763,8 +771,9 @@ typedef struct seconder_names {
  * SECONDER_OUTCOME_SENT, which is 0, if the message was accepted for delivery;
  * SECONDER_OUTCOME_RETRY if it was not sent, and a later attempt may succeed;
  * SECONDER_OUTCOME_NOT_ATTEMPTED if nothing was attempted, because no more are sent in this second;
- * SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; and SECONDER_OUTCOME_PERMANENT or any other
- * number if it was not sent, and no attempt will succeed.
+ * SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; SECONDER_OUTCOME_NUMBER_REFUSED if the provider
+ * refuses the number; and SECONDER_OUTCOME_PERMANENT or any other number if it was not sent, and no
+ * attempt will succeed.
  *
  * After SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_NOT_ATTEMPTED and SECONDER_OUTCOME_AMBIGUOUS, the
  * call that requests the code succeeds: further attempts are made by seconder_run_jobs(), which the

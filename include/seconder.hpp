@@ -836,6 +836,12 @@ public:
     {
         return Outcome(SECONDER_OUTCOME_PERMANENT, {}, {}, std::move(reason));
     }
+    /// The provider refuses the number, as one that does not exist or cannot be reached. The call is
+    /// rejected with the code number_refused.
+    static Outcome number_refused(std::string reason = {})
+    {
+        return Outcome(SECONDER_OUTCOME_NUMBER_REFUSED, {}, {}, std::move(reason));
+    }
     /// It was not accepted. A later attempt may succeed, at the earliest after this time if one is
     /// given.
     static Outcome retry(std::optional<std::chrono::milliseconds> after = {},

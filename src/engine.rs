@@ -61,7 +61,7 @@ pub use jobs::{
     PUSH_LANE, Workers,
 };
 pub use keys::Resealed;
-pub use limits::Limits;
+pub use limits::{CodesOfHour, Limits};
 pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use moving::{
     AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, UserRecord, UserRecordPage,

@@ -150,7 +150,7 @@ pub enum Stage {
 }
 
 /// The limits of a whole application, which its users cannot do anything about.
-const OPERATOR_LIMITS: [&str; 3] = ["country_day", "application_day", "key_rate"];
+const OPERATOR_LIMITS: [&str; 4] = ["country_day", "application_day", "completion_min", "key_rate"];
 
 /// The longest text of an error, in bytes: more than a path may have.
 pub(crate) const LONGEST_TEXT: usize = 8192;

@@ -136,9 +136,11 @@ fn a_rate_limit_has_the_name_of_the_limit_if_the_service_says_it() {
         let body = json!({"message": "Wait.", "error_code": "60003", "limit": limit});
         read::<RequestSms>(503, &body)
     };
-    for (limit, of_operator) in [("cool_down", false), ("wrong_codes", false), ("new_1", false)]
-        .into_iter()
-        .chain(["country_day", "application_day", "key_rate"].map(|limit| (limit, true)))
+    for (limit, of_operator) in
+        [("cool_down", false), ("wrong_codes", false), ("new_1", false)].into_iter().chain(
+            ["country_day", "application_day", "completion_min", "key_rate"]
+                .map(|limit| (limit, true)),
+        )
     {
         let error = read(limit.into());
         assert_eq!((error.limit(), error.is_operator_limit()), (Some(limit), of_operator));

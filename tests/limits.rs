@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod pumping;
+mod rate;
+
 use crate::fresh::{ManualClock, ada, url};
 use crate::sealed::{self, Of, ring_of};
 use seconder::calls::{
     Channel, InstallMessage, PhoneVerificationStarted, RequestSms, StartPhoneVerification,
 };
-use seconder::engine::{AuditFilter, Message};
+use seconder::engine::operator::{CheckService, Health};
+use seconder::engine::{AuditFilter, Deliver, Message};
 use seconder::http::{Caller, RawRequest, respond};
 use seconder::model::UserId;
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
@@ -23,18 +27,33 @@ const NOW: u64 = 1_700_006_400;
 struct World {
     service: Service,
     sent: Arc<Mutex<Vec<String>>>,
+    warnings: Arc<Mutex<Vec<String>>>,
     clock: ManualClock,
 }
 
-fn world(path: &Path, limits: &str, clock: &ManualClock) -> World {
-    let sent: Arc<Mutex<Vec<String>>> = Arc::default();
-    let keep = Arc::clone(&sent);
-    let deliver = move |message: &Message| {
-        keep.lock().unwrap().push(message.code.clone());
+/// Keeps the codes, and the warnings for the operator. Messages to numbers that end in 99 fail.
+#[derive(Clone, Default)]
+struct Phones {
+    sent: Arc<Mutex<Vec<String>>>,
+    warnings: Arc<Mutex<Vec<String>>>,
+}
+
+impl Deliver for Phones {
+    fn deliver(&self, message: &Message) -> Result<(), String> {
+        self.sent.lock().unwrap().push(message.code.clone());
         if message.to.ends_with("99") { Err("down".to_owned()) } else { Ok(()) }
-    };
-    let settings = Settings::new(&url(path)).clock(clock.clone()).deliver(deliver);
-    World { service: settings.limits(limits).open().unwrap(), sent, clock: clock.clone() }
+    }
+
+    fn warning(&self, text: &str) {
+        self.warnings.lock().unwrap().push(text.to_owned());
+    }
+}
+
+fn world(path: &Path, limits: &str, clock: &ManualClock) -> World {
+    let phones = Phones::default();
+    let settings = Settings::new(&url(path)).clock(clock.clone()).deliver(phones.clone());
+    let service = settings.limits(limits).open().unwrap();
+    World { service, sent: phones.sent, warnings: phones.warnings, clock: clock.clone() }
 }
 
 /// Sends a code and uses it, so that only the limits of messages count.
@@ -65,7 +84,10 @@ fn waits<T: Debug>(result: Result<T, Error>, limit: &str, seconds: u64) {
     assert!(matches!(error, Error::RateLimited { .. }), "{error}");
     assert_eq!((error.code(), error.limit()), (Some("60003"), Some(limit)));
     assert_eq!(error.retry_after_seconds(), Some(seconds));
-    assert_eq!(error.is_operator_limit(), ["country_day", "application_day"].contains(&limit));
+    assert_eq!(
+        error.is_operator_limit(),
+        ["country_day", "application_day", "completion_min"].contains(&limit)
+    );
 }
 
 fn refused(world: &World) -> Vec<String> {
@@ -398,63 +420,4 @@ fn of_1000_right_codes_at_once_one_is_right_and_of_wrong_ones_at_most_five_are_l
     };
     let found = present(&worlds, user, wrong);
     assert!(found["Wrong"] <= 5 && found["Wrong"] + found["60003"] == 1000, "{found:?}");
-}
-
-#[test]
-fn an_api_key_has_a_rate_on_each_node() {
-    let folder = tempfile::tempdir().unwrap();
-    let clock = ManualClock::at(NOW);
-    let world = world(&folder.path().join("a.db"), "key_rate=1 key_burst=3", &clock);
-    let engine = world.service.engine().unwrap();
-    let request = || {
-        let request = RawRequest::new("GET", "/protected/json/app/details");
-        let request = request.header("X-Svc-API-Key", engine.api_key().expose());
-        respond(engine, Caller::Network, request)
-    };
-    (0..3).for_each(|_| assert_eq!(request().status, 200));
-    let reply = request();
-    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
-    let body = String::from_utf8(reply.body).unwrap();
-    assert!(body.contains("60003") && body.contains(r#""limit":"key_rate""#), "{body}");
-    // In the process, there is no such limit.
-    (0..9).for_each(|_| drop(world.service.app_details().unwrap()));
-    world.clock.set(NOW + 1);
-    assert_eq!(request().status, 200);
-    assert_eq!(request().status, 503);
-}
-
-#[test]
-fn a_reply_over_the_rate_is_of_the_generation_that_its_application_has() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
-    let open = || Settings::new(&url(&path)).api_key("one").limits("key_rate=1 key_burst=1").open();
-    drop(open().unwrap());
-    let ring = ring_of(&path);
-    let db = rusqlite::Connection::open(&path).unwrap();
-    // SHA-256 of "two".
-    let copied = "CREATE TEMP TABLE copy AS SELECT * FROM applications; \
-                  UPDATE copy SET app_id = 2, replies = 'older'; \
-                  INSERT INTO applications SELECT * FROM copy; \
-                  INSERT INTO lookups VALUES ('api_key', 0, \
-                  '3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3', 2)";
-    db.execute_batch(copied).unwrap();
-    let sealed =
-        |column, plain: &[u8]| sealed::seal(&ring, ("applications", column), &[Of::Int(2)], plain);
-    let secrets = (sealed("api_key", b"two"), sealed("secret", &[7; 32]));
-    let sql = "UPDATE applications SET api_key = ?, secret = ? WHERE app_id = 2";
-    db.execute(sql, secrets).unwrap();
-    drop(db);
-    let service = open().unwrap();
-    for (key, success) in [("one", "false"), ("two", "\"false\"")] {
-        let replies = [0, 1].map(|_| {
-            let request = RawRequest::new("GET", "/protected/json/users/1/status");
-            let request = request.header("X-Svc-API-Key", key);
-            respond(service.engine().unwrap(), Caller::Network, request)
-        });
-        assert_eq!(replies.each_ref().map(|reply| reply.status), [404, 503], "{key}");
-        for reply in replies {
-            let body = String::from_utf8(reply.body).unwrap();
-            assert!(body.contains(&format!("\"success\":{success}")), "{key}: {body}");
-        }
-    }
 }

@@ -1,5 +1,7 @@
 //! `seconder audit`.
 
+mod summary;
+
 use crate::arguments::Database;
 use crate::commands::{print, print_to_reader};
 use crate::moment;
@@ -48,7 +50,11 @@ pub(crate) struct Audit {
     /// Only what the operator of this name did, or the user of the machine by commands.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// The most decisions to print.
+    /// Print how many decisions there are for each country, address, number or call, the most frequent first. Those
+    /// of the last 24 hours, unless --since says otherwise.
+    #[arg(long, value_enum, conflicts_with = "follow")]
+    by: Option<summary::By>,
+    /// The most decisions to print, or lines with --by.
     #[arg(long, value_name = "COUNT", default_value = "100")]
     limit: usize,
     /// Print each decision as a JSON object.
@@ -74,6 +80,11 @@ pub(crate) fn run(options: &Audit) -> Result<()> {
         user_ip: options.ip,
         operator_name: options.operator.clone(),
     };
+    if let Some(by) = options.by {
+        let since = filter.since.or_else(|| moment::read("24h").ok());
+        let filter = AuditFilter { since, ..filter };
+        return summary::run(&service, &filter, by, (options.limit, options.json));
+    }
     if options.follow {
         return follow(&service, &filter, options);
     }

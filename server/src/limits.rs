@@ -58,6 +58,7 @@ fn shown(limits: &Limits) -> String {
     let lists = limits.to_string();
     for (name, default, range) in [
         ("countries", "all", "calling codes joined by +, or all"),
+        ("deny", "none", "beginnings of numbers joined by +, such as 882+1876, or none"),
         ("refuse", "none", "landline, voip, disposable joined by +, or none"),
     ] {
         let value = lists.split(' ').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));

@@ -86,6 +86,17 @@ struct Breaker {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Codes {
+    country: u32,
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Limit {
+    limit: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PoolName {
     pool: &'static str,
 }
@@ -161,6 +172,7 @@ impl Metrics {
             // An outcome without an attempt says nothing of the gateway.
             Outcome::NotAttempted { .. } => return,
             Outcome::Permanent(_) => "permanent",
+            Outcome::NumberRefused(_) => "number_refused",
             Outcome::Ambiguous(_) => "ambiguous",
             _ => "other",
         };
@@ -182,6 +194,7 @@ impl Metrics {
         if let Some(counted) = counted {
             self.of_the_move(&mut registry);
             of_the_database(&counted, &mut registry);
+            self.of_the_codes(&mut registry);
         }
         let mut text = String::new();
         // A text can always be written.
@@ -212,6 +225,13 @@ impl Metrics {
         if let Some(requests) = self.0.requests.get() {
             requests.register(registry);
         }
+        let reached = Family::<Limit, Counter>::default();
+        for (limit, count) in self.0.engine.limits_reached() {
+            reached.get_or_create(&Limit { limit }).inc_by(count);
+        }
+        let help =
+            "Calls of this process that were refused because of this limit of an application";
+        registry.register("limits_reached", help, reached);
         if let Some(keys) = self.0.wrong_keys.get() {
             wrong_tries(keys, registry, ("wrong_keys", "API keys that no application has"));
         }
@@ -263,6 +283,19 @@ impl Metrics {
         }
         let help = "Users of whom calls were forwarded: still there, taken over, and returned";
         registry.register("forwarded_users", help, users);
+    }
+
+    /// Registers how many codes of the last hour were sent and used, by country.
+    fn of_the_codes(&self, registry: &mut Registry) {
+        let codes = Family::<Codes, Gauge>::default();
+        for (country, of_hour) in self.0.engine.codes_of_hour().unwrap_or_default() {
+            for (state, number) in [("sent", of_hour.sent), ("used", of_hour.used)] {
+                let number = i64::try_from(number).unwrap_or(i64::MAX);
+                codes.get_or_create(&Codes { country: country.into(), state }).set(number);
+            }
+        }
+        let help = "Messages with codes that were sent in the last hour, and codes that were used, by calling code";
+        registry.register("codes_hour", help, codes);
     }
 
     /// Returns the jobs; `None` if they cannot be read.

@@ -333,7 +333,9 @@ fn test(
     };
     match outcome {
         Outcome::Sent(id) => Ok(id),
-        Outcome::Permanent(reason) => failed("was rejected", &reason),
+        Outcome::Permanent(reason) | Outcome::NumberRefused(reason) => {
+            failed("was rejected", &reason)
+        }
         Outcome::Retry { reason, .. } => failed("could not be sent, and may be later", &reason),
         Outcome::NotAttempted { reason, .. } => failed("was not sent", &reason),
         Outcome::Ambiguous(reason) => failed("may have been sent", &reason),

@@ -8,6 +8,7 @@ mod opening;
 mod rate;
 mod settings;
 mod unsent;
+mod weight;
 
 pub use breaker::State;
 pub use inbound::{Attached, receipt_url};
@@ -33,6 +34,7 @@ use settings::RouteSettings;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use weight::draw;
 
 /// The time that an attempt takes in addition to the gateway's own limit.
 const SLACK: Duration = Duration::from_secs(5);
@@ -334,7 +336,9 @@ impl Routes {
             }
             Outcome::Sent(_) => (true, "", ""),
             // The gateway works, and rejects this message.
-            Outcome::Permanent(reason) => (true, "was rejected", reason.as_str()),
+            Outcome::Permanent(reason) | Outcome::NumberRefused(reason) => {
+                (true, "was rejected", reason.as_str())
+            }
             Outcome::Retry { reason, .. } => (false, "could not be sent", reason.as_str()),
             Outcome::Ambiguous(reason) => (false, "may have been sent", reason.as_str()),
             _ => (false, "could not be sent", "for a reason that is not known"),
@@ -428,6 +432,10 @@ impl Deliver for Routes {
 
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         self.0.fallback.callback_failed(url, reason);
+    }
+
+    fn warning(&self, text: &str) {
+        self.0.fallback.warning(text);
     }
 
     fn push_rejected(&self, reason: &str) {

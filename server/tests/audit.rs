@@ -124,6 +124,24 @@ fn each_change_by_a_command_has_the_name_of_the_user_who_ran_it() {
 }
 
 #[test]
+fn decisions_are_counted_by_country_and_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    database(folder);
+    let lines = |arguments: &[&str]| {
+        let output = run(folder, arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&["--by", "country"]), ["1 +1"]);
+    assert_eq!(lines(&["--by", "number"]), ["1 +1-XXX-XXX-XX23"]);
+    assert_eq!(lines(&["--by", "call", "--user", "1"]), ["1 create_user", "1 verify"]);
+    assert_eq!(lines(&["--by", "call", "--limit", "1"]), ["2 open"]);
+    assert_eq!(lines(&["--by", "country", "--json"]), [r#"{"country":"+1","times":1}"#]);
+    assert!(lines(&["--by", "address"]).is_empty());
+}
+
+#[test]
 fn decisions_are_printed_as_json() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path());

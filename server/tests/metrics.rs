@@ -4,7 +4,9 @@
 
 use crate::provider::{Provider, error, printed};
 use crate::serving::{PUBLIC, Running, database, set_route, wait_until};
+use seconder::calls::{Channel, StartPhoneVerification};
 use seconder::engine::Forwarding;
+use seconder::{Error, Handle};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
@@ -87,6 +89,28 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
     assert_eq!(service.value(refused), Some(0.0));
     let (_, text) = service.ask("GET", "/metrics");
     assert!(!text.contains("2025550123") && !text.contains("50123"), "{text}");
+}
+
+#[test]
+fn a_number_that_the_provider_refuses_is_no_failure_of_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    Provider::start(404).set_route(folder.path(), "only", &["number_status=404"]);
+    let service = Monitored::start(folder.path());
+    let verify = StartPhoneVerification::new(
+        Channel::Sms,
+        "2025550123".parse().unwrap(),
+        "1".parse().unwrap(),
+    );
+    let error = service.running.new_client().handle(&verify).unwrap_err();
+    let Error::Rejected(rejection) = &error else { panic!("{error}") };
+    assert_eq!((rejection.status, error.code()), (400, Some("number_refused")));
+    let call = "call=\"start_phone_verification\"";
+    assert_eq!(service.value(&format!("seconder_requests_failed_total{{{call}}}")), Some(0.0));
+    let answered = format!("seconder_requests_total{{{call},status=\"400\",verdict=\"\"}}");
+    assert_eq!(service.value(&answered), Some(1.0));
+    let attempts = r#"seconder_attempts_total{route="only",kind="sms",outcome="number_refused"}"#;
+    assert_eq!(service.value(attempts), Some(1.0));
 }
 
 #[test]

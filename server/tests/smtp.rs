@@ -145,13 +145,15 @@ fn the_status_says_whether_to_try_again() {
         assert_eq!(reason, "the mail server has refused the message: 451 4.7.1 Try again later");
         server.change(&json!({step: "550 5.1.1 No such user {to}, code 48151\u{7}"}));
         match send(&gateway) {
-            Outcome::Permanent(reason) => {
+            Outcome::NumberRefused(reason) => {
                 assert!(reason.contains("550 5.1.1 No such user"), "{reason}");
                 assert!(!reason.contains("ada@example.net"), "{reason}");
                 assert!(!reason.contains("48151") && !reason.contains('\u{7}'), "{reason}");
             }
             other => panic!("{other:?}"),
         }
+        server.change(&json!({step: "550 5.1.15 Relay access denied"}));
+        assert!(matches!(send(&gateway), Outcome::Permanent(_)));
         server.change(&json!({step: null}));
     }
     assert_eq!(send(&gateway), sent());

@@ -28,8 +28,9 @@ pub struct seconder_message {
 /// SECONDER_OUTCOME_SENT, which is 0, if the message was accepted for delivery;
 /// SECONDER_OUTCOME_RETRY if it was not sent, and a later attempt may succeed;
 /// SECONDER_OUTCOME_NOT_ATTEMPTED if nothing was attempted, because no more are sent in this second;
-/// SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; and SECONDER_OUTCOME_PERMANENT or any other
-/// number if it was not sent, and no attempt will succeed.
+/// SECONDER_OUTCOME_AMBIGUOUS if it may have been sent; SECONDER_OUTCOME_NUMBER_REFUSED if the provider
+/// refuses the number; and SECONDER_OUTCOME_PERMANENT or any other number if it was not sent, and no
+/// attempt will succeed.
 ///
 /// After SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_NOT_ATTEMPTED and SECONDER_OUTCOME_AMBIGUOUS, the
 /// call that requests the code succeeds: further attempts are made by seconder_run_jobs(), which the

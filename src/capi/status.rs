@@ -150,6 +150,9 @@ pub const SECONDER_OUTCOME_AMBIGUOUS: i32 = 3;
 /// From a deliver or post function: nothing was attempted, such as because no more messages are taken in
 /// this second. It counts as no attempt.
 pub const SECONDER_OUTCOME_NOT_ATTEMPTED: i32 = 4;
+/// From a deliver function: the provider refuses the number, as one that does not exist or cannot be reached.
+/// The call is rejected with SECONDER_ERROR_CODE_NUMBER_REFUSED, because the caller has to correct the number.
+pub const SECONDER_OUTCOME_NUMBER_REFUSED: i32 = 5;
 
 /// From a lookup function: the number is a mobile phone's.
 pub const SECONDER_LINE_TYPE_MOBILE: i32 = 1;

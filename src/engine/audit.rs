@@ -174,6 +174,9 @@ impl Engine {
 
     /// Notes a refusal.
     pub(super) fn note_refusal(&self, trail: Trail, of: &str, noted: Noted) -> Result<()> {
+        if let Some(limit) = noted.over {
+            self.shared.rates.reached.count(limit);
+        }
         match self.shared.refusals.count(of, trail, noted) {
             Some(row) => self.write_refusals(vec![row]),
             None => Ok(()),
@@ -279,7 +282,7 @@ pub struct AuditEntry {
     /// The verdict, one of [`AUDIT_VERDICTS`].
     pub verdict: String,
     /// The reason, if the verdict leaves it open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
-    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `ambiguous`, `cancelled`, `undeliverable`, `unreadable`,
+    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `number_refused`, `ambiguous`, `cancelled`, `undeliverable`, `unreadable`,
     /// `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the names of the
     /// settings that changed, or the id of the key.
     pub reason: Option<String>,

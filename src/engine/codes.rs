@@ -9,6 +9,7 @@ use super::operations::addresses::WrongFromAddress;
 use super::operations::audit::{AuditVerdict, Noted, Trail};
 use super::operations::budgets::{Over, Sending};
 use super::operations::codes::{self, IssueCode, Issued};
+use super::operations::completions::LIMIT;
 use super::operations::jobs::Outgoing;
 use super::operations::verifications::{self, VerificationKey};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
@@ -155,7 +156,8 @@ impl Engine {
         };
         let (message, expires_at, next, uuid) =
             match self.issue(order.trail, &kind, issue, noted)? {
-                Issued::Sent { message, expires_at, next, uuid } => {
+                Issued::Sent { message, expires_at, next, uuid, paused } => {
+                    paused.iter().for_each(|paused| self.warn_of_pause(paused));
                     (message, expires_at, next, uuid)
                 }
                 refused => return Err(not_sent(&refused, now)),
@@ -163,6 +165,7 @@ impl Engine {
         let queued = match self.send(*message)? {
             Delivered::Sent => false,
             Delivered::Queued => true,
+            Delivered::NumberRefused => return Err(rejections::number_refused()),
             Delivered::Failed(reason) => return Err(Error::unavailable(Stage::Delivery, reason)),
         };
         let resend_after = next.after(now.steady).map_or(0, whole_seconds);
@@ -206,7 +209,12 @@ impl Engine {
         let decide = move |view: &mut View, trail: &mut Trail| {
             let issued = codes::issue(view, &issue)?;
             match &issued {
-                Issued::Sent { .. } => trail.note(view, issued.noted(of.clone())),
+                Issued::Sent { paused, .. } => {
+                    trail.note(view, issued.noted(of.clone()));
+                    if let Some(paused) = paused {
+                        trail.next().note(view, paused.noted());
+                    }
+                }
                 refused => trail.refuse(refused.noted(of.clone())),
             }
             Ok(issued)
@@ -253,6 +261,9 @@ fn not_sent(refused: &Issued, now: Now) -> Error {
         Issued::Barred(barred) => rejections::barred::<()>(*barred, now).err(),
         Issued::TooSoon(next) => wait("A code was sent just now", "cool_down", next),
         Issued::TooOften(next) => wait("Codes were sent too often", "sends", next),
+        Issued::Over(Over { until: Some(until), limit: LIMIT }) => {
+            wait("Too few codes to the country of the number were used", LIMIT, until)
+        }
         Issued::Over(Over { until: Some(until), limit }) => {
             wait("Too many messages were sent", limit, until)
         }
@@ -276,10 +287,11 @@ fn check_number(
     view: &mut View,
     subject: &Subject,
     typed: &str,
-    (lenient, tries): (bool, u32),
+    (lenient, tries, country): (bool, u32, u16),
     now: Now,
 ) -> Decided<Checked> {
-    let Some(state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
+    let Some(mut state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
+    state.country = Some(country);
     let pending = state.codes.iter().find(|code| code.lives(now, tries));
     let lenient = lenient && (typed == sandbox::PHONE_CODE || pending.is_some());
     let Some(code) = pending else {
@@ -372,8 +384,8 @@ impl Handle<CheckPhoneVerification> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
-        let (typed, how) =
-            (call.verification_code.clone(), (self.is_lenient(), self.app.settings.limits.tries));
+        let how = (self.is_lenient(), self.app.settings.limits.tries, phone.country_code);
+        let typed = call.verification_code.clone();
         let number = phone.masked_e164();
         let kind = kind_of(&subject);
         let decide = move |view: &mut View, trail: &mut Trail| {

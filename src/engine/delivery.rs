@@ -79,6 +79,10 @@ pub trait Deliver: Send + Sync {
     /// as for [`Post::attempt`]. Default: does nothing.
     fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
 
+    /// Warns the operator of what no caller can change, such as that an application makes more requests than it may. The
+    /// text has no secrets and no whole number. Default: does nothing.
+    fn warning(&self, _text: &str) {}
+
     /// Reports that a push service has rejected a message permanently, with its reason. That concerns the operator of
     /// the service: as long as nothing is changed, it will reject all others too. Default: does nothing.
     fn push_rejected(&self, _reason: &str) {}
@@ -117,6 +121,10 @@ pub enum Outcome {
     /// It was not sent, and no attempt by the same route will succeed. The reason is without the
     /// code.
     Permanent(String),
+    /// It was not sent, because the provider refuses the number, as one that does not exist or cannot be reached. It
+    /// is as permanent, but the caller's error and not an outage: a call that requests a code is rejected with
+    /// [`NUMBER_REFUSED`](crate::codes::NUMBER_REFUSED). The reason is without the code.
+    NumberRefused(String),
     /// Nothing was attempted, such as because the messages that the route takes in a second were sent.
     /// It counts as no attempt. Another route is asked at once if there is one; otherwise it waits for
     /// this time, or for a second.
@@ -137,6 +145,7 @@ impl Outcome {
         match self {
             Outcome::Sent(_) => None,
             Outcome::Permanent(reason)
+            | Outcome::NumberRefused(reason)
             | Outcome::Ambiguous(reason)
             | Outcome::Retry { reason, .. }
             | Outcome::NotAttempted { reason, .. } => Some(reason),
@@ -152,6 +161,7 @@ impl Outcome {
                 Outcome::NotAttempted { after, reason: change(reason) }
             }
             Outcome::Permanent(reason) => Outcome::Permanent(change(reason)),
+            Outcome::NumberRefused(reason) => Outcome::NumberRefused(change(reason)),
             Outcome::Ambiguous(reason) => Outcome::Ambiguous(change(reason)),
         }
     }

@@ -41,6 +41,8 @@ pub(super) enum Delivered {
     Queued,
     /// It failed permanently. The reason is without the code.
     Failed(String),
+    /// It failed permanently, because the provider refuses the number.
+    NumberRefused,
 }
 
 /// The result of [`Engine::run_jobs`].
@@ -147,8 +149,8 @@ impl Engine {
     }
 
     /// Attempts a job by one route after the other, until it is sent or has to wait. Returns the last
-    /// error too.
-    fn attempt_all(&self, mut claimed: Claimed) -> Result<(Ended, Option<String>)> {
+    /// outcome too.
+    fn attempt_all(&self, mut claimed: Claimed) -> Result<(Ended, Option<Outcome>)> {
         loop {
             match self.attempt_one(&claimed, |_| {})? {
                 (Ended::Again(next), _) => claimed = *next,
@@ -161,7 +163,7 @@ impl Engine {
         &self,
         claimed: &Claimed,
         measure: impl FnOnce(&Outcome),
-    ) -> Result<(Ended, Option<String>)> {
+    ) -> Result<(Ended, Option<Outcome>)> {
         let now = self.now();
         // It may have waited in a queue. An attempt that could outlive the lease is left to the
         // next lease, or it might be sent twice.
@@ -179,7 +181,6 @@ impl Engine {
         }
         let outcome = self.attempt(claimed)?;
         measure(&outcome);
-        let reason = outcome.reason().map(str::to_owned);
         let routes = match &claimed.what {
             What::Message { message, .. } => {
                 self.shared.deliver.routes(&message.to, channel(message))
@@ -199,7 +200,7 @@ impl Engine {
         if let Some(then) = then.filter(|_| matches!(claimed.what, What::Message { .. })) {
             self.shared.deliver.attempted(&outcome, then);
         }
-        Ok((ended, reason))
+        Ok((ended, Some(outcome)))
     }
 
     fn attempt(&self, claimed: &Claimed) -> Result<Outcome> {
@@ -324,16 +325,20 @@ impl Engine {
     }
 }
 
-fn delivered((ended, reason): (Ended, Option<String>)) -> Delivered {
-    match ended {
-        Ended::Failed => Delivered::Failed(reason.unwrap_or_default()),
-        Ended::Sent => Delivered::Sent,
-        Ended::Waits | Ended::Again(_) | Ended::Stale => Delivered::Queued,
+fn delivered((ended, outcome): (Ended, Option<Outcome>)) -> Delivered {
+    match (ended, outcome) {
+        (Ended::Failed, Some(Outcome::NumberRefused(_))) => Delivered::NumberRefused,
+        (Ended::Failed, outcome) => {
+            let reason = outcome.as_ref().and_then(Outcome::reason);
+            Delivered::Failed(reason.unwrap_or_default().to_owned())
+        }
+        (Ended::Sent, _) => Delivered::Sent,
+        (Ended::Waits | Ended::Again(_) | Ended::Stale, _) => Delivered::Queued,
     }
 }
 
 impl JobsRun {
-    fn count(&mut self, (ended, _): &(Ended, Option<String>)) {
+    fn count(&mut self, (ended, _): &(Ended, Option<Outcome>)) {
         match ended {
             Ended::Sent => self.sent += 1,
             Ended::Waits => self.waiting += 1,

@@ -2,6 +2,7 @@
 //! practice of services that send codes.
 
 use super::lines::LineType;
+pub use super::rate::CodesOfHour;
 use crate::model::CountryCode;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,8 @@ macro_rules! adjustable {
             )*
             /// The calling codes of the countries to which messages are sent. Empty: all.
             pub countries: Vec<u16>,
+            /// The beginnings of numbers, with their calling code, to which no messages are sent. Empty: none.
+            pub deny: Vec<String>,
             /// The types of lines to which no codes are sent, and whose numbers are not enrolled, as far
             /// as they are known; a landline is still called. Empty: none.
             pub refuse: Vec<LineType>,
@@ -120,7 +123,7 @@ macro_rules! adjustable {
 
         impl Default for Limits {
             fn default() -> Limits {
-                Limits { $($name: $default,)* countries: Vec::new(), refuse: Vec::new() }
+                Limits { $($name: $default,)* countries: Vec::new(), deny: Vec::new(), refuse: Vec::new() }
             }
         }
 
@@ -166,10 +169,20 @@ adjustable! {
     country_day: 10_000, 0 to 1_000_000_000;
     /// Messages of the application on one day of UTC.
     application_day: 50_000, 0 to 1_000_000_000;
-    /// Requests with the API key in a second, on each node.
-    key_rate: 100, 0 to 1_000_000;
+    /// Requests with the API key in a second, on each node. The default is 500 logins a second, of two requests each,
+    /// and a sixteenth of what two processors verify: an application does not reach it by its users, and one that
+    /// repeats requests without end leaves the node to the others.
+    key_rate: 1000, 0 to 1_000_000;
     /// Requests with the API key at once, on each node.
-    key_burst: 200, 1 to 1_000_000;
+    key_burst: 2000, 1 to 1_000_000;
+    /// Percent of the codes to new numbers of a country, in the last hour, below which no more are sent to new numbers
+    /// of it; 0 is no limit. New is what has not used a code yet, so the users of a country are never kept out. Even
+    /// where many give up, more than the default is used, and an attack uses none.
+    completion_min: 10, 0 to 100;
+    /// Messages to new numbers of a country in the last hour from which on that counts.
+    completion_after: 200, 10 to 1_000_000;
+    /// Seconds for which no codes are sent then.
+    completion_pause: 3600, 60 to 86400;
     /// Look-ups of numbers on one day of UTC, each of which a provider may charge for; 0 for none.
     lookup_day: 1000, 0 to 1_000_000_000;
     /// Days for which what a look-up has returned is used again.
@@ -202,6 +215,10 @@ impl Limits {
                 self.countries = countries(value)?;
                 return Ok(());
             }
+            "deny" => {
+                self.deny = deny(value)?;
+                return Ok(());
+            }
             "refuse" => {
                 self.refuse = refuse(value)?;
                 return Ok(());
@@ -211,7 +228,8 @@ impl Limits {
         let Some(limit) = ADJUSTABLE.iter().find(|limit| limit.name == name) else {
             let names: Vec<_> = ADJUSTABLE.iter().map(|limit| limit.name).collect();
             let names = names.join(", ");
-            let reason = format!("has an unknown name: must be one of {names}, countries, refuse");
+            let reason =
+                format!("has an unknown name: must be one of {names}, countries, deny, refuse");
             return Err(Error::invalid_argument("limits", reason));
         };
         if name == "number_digits" && !["0", "2", "3", "6"].contains(&value) {
@@ -236,8 +254,11 @@ impl Limits {
         ADJUSTABLE.iter().map(|limit| (limit.name, limit.default, limit.least, limit.most))
     }
 
-    pub(super) fn allows(&self, country: u16) -> bool {
-        self.countries.is_empty() || self.countries.contains(&country)
+    /// Returns whether messages are sent to this number of this country.
+    pub(super) fn allows(&self, country: u16, number: &str) -> bool {
+        let is_denied = |prefix: &String| number.trim_start_matches('+').starts_with(prefix);
+        (self.countries.is_empty() || self.countries.contains(&country))
+            && !self.deny.iter().any(is_denied)
     }
 
     /// Returns the limits that are not the default, as they are stored.
@@ -250,6 +271,9 @@ impl Limits {
         let mut changed: Vec<_> = changed.collect();
         if !self.countries.is_empty() {
             changed.push(format!("countries={}", joined(&self.countries)));
+        }
+        if !self.deny.is_empty() {
+            changed.push(format!("deny={}", joined(&self.deny)));
         }
         if !self.refuse.is_empty() {
             changed.push(format!("refuse={}", joined(&self.refuse)));
@@ -269,6 +293,10 @@ impl fmt::Display for Limits {
             [] => f.write_str("countries=all")?,
             some => write!(f, "countries={}", joined(some))?,
         }
+        match self.deny.as_slice() {
+            [] => f.write_str(" deny=none")?,
+            some => write!(f, " deny={}", joined(some))?,
+        }
         match self.refuse.as_slice() {
             [] => f.write_str(" refuse=none"),
             some => write!(f, " refuse={}", joined(some)),
@@ -278,6 +306,27 @@ impl fmt::Display for Limits {
 
 fn joined(values: &[impl ToString]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+}
+
+fn deny(value: &str) -> Result<Vec<String>> {
+    if value == "none" {
+        return Ok(Vec::new());
+    }
+    let is_prefix = |text: &&str| {
+        (1..=15).contains(&text.len())
+            && !text.starts_with('0')
+            && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let prefix = |text| Some(text).filter(is_prefix).map(str::to_owned);
+    let prefixes: Option<Vec<String>> = value.split('+').map(prefix).collect();
+    let mut prefixes = prefixes.ok_or_else(|| {
+        let reason = "has an invalid deny: must be calling codes, or longer beginnings of numbers, such as \
+                      882+1876, or none";
+        Error::invalid_argument("limits", reason)
+    })?;
+    prefixes.sort_unstable();
+    prefixes.dedup();
+    Ok(prefixes)
 }
 
 /// Codes are sent to mobile phones, so they cannot be refused.
@@ -365,63 +414,4 @@ pub(super) fn delay(wrong_in_a_row: u32) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_that_are_not_given_stay_and_what_is_stored_is_read_again() {
-        let mut limits = Limits::default();
-        assert_eq!(limits.stored(), "");
-        limits.set("number_day=7,countries=44+1+44\ncool_down=0 refuse=voip+landline").unwrap();
-        let stored = "cool_down=0 number_day=7 countries=1+44 refuse=landline+voip";
-        assert_eq!(limits.stored(), stored);
-        let mut again = Limits::default();
-        again.set(stored).unwrap();
-        assert_eq!(again, limits);
-        again.set("number_day=20 countries=all refuse=none").unwrap();
-        assert_eq!(again.stored(), "cool_down=0");
-        assert!(again.allows(49) && limits.allows(44) && !limits.allows(49));
-    }
-
-    #[test]
-    fn no_code_can_live_longer_than_the_longest_life() {
-        let (_, _, _, most) = Limits::ranges().find(|(name, ..)| *name == "code_life").unwrap();
-        assert_eq!(Duration::from_secs(most.into()), LONGEST_CODE_LIFE);
-    }
-
-    #[test]
-    fn invalid_limits_are_rejected() {
-        for text in [
-            "code_life=59",
-            "code_life=3601",
-            "tries=0",
-            "tries=11",
-            "sends",
-            "sends=",
-            "sends=0",
-            "sends=101",
-            "sends=+5",
-            "sends=-1",
-            "send=5",
-            "countries=",
-            "countries=x",
-            "countries=1+",
-            "refuse=",
-            "refuse=mobile",
-            "refuse=landline+",
-            "refuse=fax",
-            "carrier_days=0",
-            "audit_days=0",
-            "sends=99999999999",
-        ] {
-            let error = Limits::default().set(text).unwrap_err();
-            assert!(error.to_string().contains("limits"), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn three_wrong_codes_are_free_and_then_delays_double_up_to_15_minutes() {
-        let seconds: Vec<u64> = (0..12).map(|wrong| delay(wrong).as_secs()).collect();
-        assert_eq!(seconds, [0, 0, 0, 0, 2, 4, 8, 16, 32, 60, 900, 900]);
-    }
-}
+mod tests;

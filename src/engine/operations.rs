@@ -10,6 +10,7 @@ pub(super) mod audit;
 pub(super) mod browsers;
 pub(super) mod budgets;
 pub(super) mod codes;
+pub(super) mod completions;
 pub(super) mod documents;
 pub(super) mod enrolment;
 pub(super) mod factors;

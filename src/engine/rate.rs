@@ -1,9 +1,13 @@
 //! Rate limits per API key, in requests per second. They are counted in memory, by each node alone,
 //! because a count that all of them share would cost each request a write.
 
+mod reached;
+
 use super::clock::Time;
 use super::{Engine, rejections};
 use crate::Result;
+pub use reached::CodesOfHour;
+use reached::Reached;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,9 +15,13 @@ use std::time::Duration;
 const SECOND: i64 = 1_000_000_000;
 const MILLISECOND: i64 = 1_000_000;
 
-/// For each application, when all requests that were made would be due at the rate, in nanoseconds.
+/// For each application, when all requests that were made would be due at the rate, in nanoseconds; and the limits that
+/// were reached.
 #[derive(Default)]
-pub(super) struct Rates(Mutex<BTreeMap<i64, i64>>);
+pub(super) struct Rates {
+    due: Mutex<BTreeMap<i64, i64>>,
+    pub(super) reached: Reached,
+}
 
 impl Rates {
     /// Counts a request, or returns how long to wait before the next.
@@ -23,7 +31,7 @@ impl Rates {
         }
         let now = now.0.saturating_mul(MILLISECOND);
         let each = SECOND / i64::from(rate);
-        let mut due = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
         let due = due.entry(app).or_insert(now);
         let next = (*due).max(now).saturating_add(each);
         let early = next - now - each.saturating_mul(burst.into());
@@ -49,7 +57,9 @@ impl Engine {
         let now = self.shared.steady.now(&*self.shared.clock).steady;
         let taken = self.shared.rates.take(self.app.app_id, limits.key_rate, limits.key_burst, now);
         let message = "Too many requests with this API key";
-        taken.or_else(|wait| rejections::wait(message, Some("key_rate"), Some(wait)))
+        taken
+            .inspect_err(|_| self.note_over_rate(now))
+            .or_else(|wait| rejections::wait(message, Some("key_rate"), Some(wait)))
     }
 }
 

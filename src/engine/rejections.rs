@@ -66,6 +66,14 @@ pub(super) fn country_not_allowed() -> Error {
     reject(403, codes::COUNTRY_NOT_ALLOWED, message)
 }
 
+/// A number to which the provider of the last route delivers nothing. The caller has to correct it, and no operator
+/// can.
+pub(super) fn number_refused() -> Error {
+    let message = "The provider refuses the phone number: it does not exist, or cannot be reached. Ask the user \
+                   for another number.";
+    reject(400, codes::NUMBER_REFUSED, message)
+}
+
 pub(super) fn approval_not_pending() -> Error {
     reject(400, codes::APPROVAL_NOT_PENDING, "The approval request is no longer pending.")
 }

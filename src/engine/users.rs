@@ -87,7 +87,7 @@ impl Engine {
         Ok(match self.send(message)? {
             Delivered::Sent => InstallMessage::Sent,
             Delivered::Queued => InstallMessage::Queued,
-            Delivered::Failed(_) => InstallMessage::Failed,
+            Delivered::Failed(_) | Delivered::NumberRefused => InstallMessage::Failed,
         })
     }
 }

@@ -1,10 +1,10 @@
 //! Which route is asked next, and when.
 
-use super::{NOW, ambiguous, permanent, retry, run_jobs};
+use super::{NOW, ambiguous, permanent, retry, run_jobs, world};
 use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{Channel, RequestSms};
-use seconder::engine::{Deliver, JobEntry, JobFilter, Message, Outcome};
-use seconder::{Handle, Service, Settings};
+use seconder::engine::{AuditEntry, AuditFilter, Deliver, JobEntry, JobFilter, Message, Outcome};
+use seconder::{Error, Handle, Service, Settings};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -216,4 +216,25 @@ fn a_route_that_was_given_up_is_asked_again_once_the_other_rejects_the_message()
     let asked: Vec<_> = (1..60).flat_map(|seconds| world.asked_at(seconds)).collect();
     assert_eq!(asked, ["first", "first", "second", "first"]);
     assert_eq!((&*world.job().route, world.job().ambiguous), ("first", 1));
+}
+
+/// It is the caller's error, and no outage. The last route decides.
+#[test]
+fn a_number_that_the_provider_refuses_is_rejected_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder.path().join("jobs.db"));
+    let refused = || Outcome::NumberRefused("no such number".to_owned());
+    world.gateways.will([refused(), refused()]);
+    let error = world.request().unwrap_err();
+    let Error::Rejected(rejection) = &error else { panic!("{error}") };
+    assert_eq!((rejection.status, error.code()), (400, Some("number_refused")));
+    assert!(rejection.message.contains("refuses the phone number"), "{error}");
+    let engine = world.service.engine().unwrap();
+    let page = engine.audit(&AuditFilter::default(), None, 9).unwrap();
+    let has = |row: &AuditEntry| row.reason.as_deref() == Some("number_refused");
+    assert!(page.entries.iter().any(has));
+    world.gateways.will([refused(), permanent()]);
+    assert!(matches!(world.request(), Err(Error::Unavailable { .. })));
+    world.gateways.will([refused()]);
+    world.request().unwrap();
 }

@@ -53,7 +53,7 @@ from seconder.errors import (
 )
 from seconder.names import Names
 from seconder.opening import open as open
-from seconder.outcomes import Ambiguous, NotAttempted, Permanent, Retry, Sent
+from seconder.outcomes import Ambiguous, NotAttempted, NumberRefused, Permanent, Retry, Sent
 from seconder.records import Message
 from seconder.service import Service
 
@@ -112,6 +112,7 @@ __all__ = [
     "Message",
     "Names",
     "NotAttempted",
+    "NumberRefused",
     "NotChecked",
     "Permanent",
     "RateLimited",

@@ -76,7 +76,7 @@ def _limits(given: object) -> str:
 
     def text(name: str, value: object) -> str:
         if isinstance(value, (list, tuple)):
-            return "+".join(map(str, value)) or ("none" if name == "refuse" else "all")
+            return "+".join(map(str, value)) or ("none" if name in ("deny", "refuse") else "all")
         return str(value)
 
     return " ".join(f"{name}={text(name, value)}" for name, value in given.items())

@@ -273,6 +273,8 @@ class Code(Word):
     """The service has no public URL for devices."""
     COUNTRY_NOT_ALLOWED = "country_not_allowed"
     """No messages are sent to the country of the number."""
+    NUMBER_REFUSED = "number_refused"
+    """The provider refuses the phone number, as one that does not exist or cannot be reached."""
     FACTOR_LOCKED = "factor_locked"
     """Too many wrong codes: locked until the user is unlocked."""
     TOO_MANY_WRONG_KEYS = "too_many_wrong_keys"

@@ -6,7 +6,7 @@ callback is posted again. Where it is worth more to say, return one of these:
 
 >>> def deliver(message: seconder.Message) -> seconder.outcomes.Outcome | None:
 ...     if message.to.startswith("+1555"):
-...         return seconder.Permanent("the gateway does not know the number")
+...         return seconder.NumberRefused("the gateway does not know the number")
 ...     return seconder.Retry(after=30, reason="the gateway is busy")
 
 After :class:`Retry`, :class:`NotAttempted` and :class:`Ambiguous`, the call that requested the code succeeds, and further
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     from seconder._later import datetime
 
-__all__ = ["Ambiguous", "NotAttempted", "Outcome", "Permanent", "Retry", "Sent"]
+__all__ = ["Ambiguous", "NotAttempted", "NumberRefused", "Outcome", "Permanent", "Retry", "Sent"]
 
 
 class Outcome(Value):
@@ -38,7 +38,7 @@ class Outcome(Value):
     def _parts(self) -> tuple[str, str | None, float | None]:
         """Returns the parts for the native module: the kind, the id or the reason, and the wait."""
         raise InvalidArgument(
-            "an outcome must be Sent, Retry, NotAttempted, Permanent or Ambiguous"
+            "an outcome must be Sent, Retry, NotAttempted, NumberRefused, Permanent or Ambiguous"
         )
 
 
@@ -112,8 +112,8 @@ class Permanent(Outcome):
     """It was not accepted, and no attempt will be. The call that needed the code raises
     :class:`seconder.Unavailable`; a callback is not posted again.
 
-    >>> seconder.Permanent("the number is not in service").reason
-    'the number is not in service'
+    >>> seconder.Permanent("the account has no credit").reason
+    'the account has no credit'
     """
 
     reason: str
@@ -124,6 +124,25 @@ class Permanent(Outcome):
 
     def _parts(self) -> tuple[str, str | None, float | None]:
         return "permanent", self.reason, None
+
+
+class NumberRefused(Outcome):
+    """The provider refuses the number, as one that does not exist or cannot be reached. The call that needed
+    the code raises :class:`seconder.Rejected` with the code ``number_refused``, because its caller has to
+    correct the number; a callback is posted again.
+
+    >>> seconder.NumberRefused("the number is not in service").reason
+    'the number is not in service'
+    """
+
+    reason: str
+    """The error, without the code."""
+
+    def _check(self) -> None:
+        _text("reason", self.reason)
+
+    def _parts(self) -> tuple[str, str | None, float | None]:
+        return "number_refused", self.reason, None
 
 
 class Ambiguous(Outcome):

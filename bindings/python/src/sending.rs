@@ -135,6 +135,7 @@ fn outcome((kind, text, after): Returned) -> PyResult<Outcome> {
         "sent" => Outcome::Sent(text.filter(|id| !id.is_empty())),
         "retry" => Outcome::Retry { after: wait(after)?, reason },
         "not_attempted" => Outcome::NotAttempted { after: wait(after)?, reason },
+        "number_refused" => Outcome::NumberRefused(reason),
         "permanent" => Outcome::Permanent(reason),
         "ambiguous" => Outcome::Ambiguous(reason),
         _ => return Err(PyValueError::new_err("there is no such outcome")),

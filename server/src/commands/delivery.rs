@@ -65,6 +65,10 @@ impl Deliver for LoggedSpool {
         log_trouble(&format!("the callback to {url} was not accepted: {reason}"));
     }
 
+    fn warning(&self, text: &str) {
+        log_trouble(text);
+    }
+
     fn push_rejected(&self, reason: &str) {
         log_trouble(&format!("error: a push message was rejected, as others will be: {reason}"));
     }

@@ -20,7 +20,7 @@ pub(super) use lookup::{Facts, fields as lookup_fields, timed};
 pub use lookup::{HttpLookup, LookupError};
 pub(super) use settings::FIELDS;
 
-use super::{Gateway, Outgoing, Posted, Problem, Receipt, reason};
+use super::{Gateway, Outgoing, Posted, Problem, Receipt};
 use client::{Client, Failure};
 use receipts::Receipts;
 use response::Rules;
@@ -186,7 +186,6 @@ impl Gateway for Http {
 
     fn send(&self, message: &Outgoing<'_>) -> Outcome {
         let secrets: Vec<&str> = self.secrets.iter().map(Secret::expose).collect();
-        let redacted = |wrong: String| reason(&wrong, message, &secrets);
         match self.attempt(message) {
             // An id that is the code or the number would carry it into the logs.
             Outcome::Sent(id) => {
@@ -199,10 +198,7 @@ impl Gateway for Http {
                     false => id,
                 })
             }
-            Outcome::Retry { after, reason } => Outcome::Retry { after, reason: redacted(reason) },
-            Outcome::Permanent(reason) => Outcome::Permanent(redacted(reason)),
-            Outcome::Ambiguous(reason) => Outcome::Ambiguous(redacted(reason)),
-            other => other,
+            other => super::reason::redacted(other, message, &secrets),
         }
     }
 

@@ -36,6 +36,7 @@ pub(super) fn redacted(outcome: Outcome, message: &Outgoing<'_>, secrets: &[&str
     match outcome {
         Outcome::Retry { after, reason } => Outcome::Retry { after, reason: said(reason) },
         Outcome::Permanent(reason) => Outcome::Permanent(said(reason)),
+        Outcome::NumberRefused(reason) => Outcome::NumberRefused(said(reason)),
         Outcome::Ambiguous(reason) => Outcome::Ambiguous(said(reason)),
         sent => sent,
     }

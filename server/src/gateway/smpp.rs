@@ -109,6 +109,7 @@ fn first(reply: Reply) -> Result<String, Outcome> {
             match status::meaning(status) {
                 Meaning::Throttled => Outcome::Retry { after: Some(THROTTLED), reason },
                 Meaning::Temporary => Outcome::Retry { after: None, reason },
+                Meaning::NumberRefused => Outcome::NumberRefused(reason),
                 Meaning::Permanent => Outcome::Permanent(reason),
             }
         }

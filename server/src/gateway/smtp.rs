@@ -150,9 +150,14 @@ impl Drop for Place<'_> {
     }
 }
 
+/// The enhanced statuses (RFC 3463) of a recipient that does not exist, was moved, or takes no mail.
+const OF_NUMBER: [&str; 5] = ["5.1.1", "5.1.3", "5.1.6", "5.1.10", "5.2.1"];
+
 fn refused(status: u16, text: &str) -> Outcome {
     let reason = format!("the mail server has refused the message: {status} {text}");
+    let is_of_number = OF_NUMBER.contains(&text.split(' ').next().unwrap_or_default());
     match status {
+        500.. if is_of_number => Outcome::NumberRefused(reason),
         500.. => Outcome::Permanent(reason),
         _ => Outcome::Retry { after: None, reason },
     }

@@ -47,8 +47,9 @@ fn the_errors_of_twilio_are_understood() {
         (
             400,
             r#"{"code": 21211, "message": "Invalid 'To' Phone Number: +1555010XXXX"}"#,
-            "permanent",
+            "number refused",
         ),
+        (400, r#"{"code": 21608, "message": "unverified"}"#, "permanent"),
         (401, r#"{"code": 20003, "message": "Authenticate"}"#, "permanent"),
         (429, r#"{"code": 20429, "message": "Too Many Requests"}"#, "retry"),
         (503, r#"{"code": 20503, "message": "Service unavailable"}"#, "retry"),

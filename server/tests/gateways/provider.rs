@@ -160,6 +160,7 @@ pub(crate) fn shown(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Sent(id) => ("sent", id.clone().unwrap_or_default()),
         Outcome::Retry { reason, .. } => ("retry", reason.clone()),
+        Outcome::NumberRefused(reason) => ("number refused", reason.clone()),
         Outcome::Permanent(reason) => ("permanent", reason.clone()),
         Outcome::Ambiguous(reason) => ("ambiguous", reason.clone()),
         other => panic!("{other:?}"),

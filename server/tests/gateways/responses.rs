@@ -132,6 +132,19 @@ fn the_body_decides_where_the_settings_say_so() {
         assert_eq!(kind(200, body, settings()), wanted, "{body}");
     }
     assert_eq!(kind(500, r#"{"parts": [{"status": 4}]}"#, settings()), "permanent");
+    let number = || {
+        json!({"success_pointer": "/id", "number_status": "404", "number_codes": ["to"],
+            "number_pointer": "/errors/*/field"})
+    };
+    for (status, body, wanted) in [
+        (404, "", "number refused"),
+        (400, r#"{"errors": [{"field": "to"}]}"#, "number refused"),
+        (200, r#"{"id": "", "errors": [{"field": "to"}]}"#, "number refused"),
+        (200, r#"{"id": 1, "errors": [{"field": "to"}]}"#, "sent"),
+        (400, r#"{"errors": [{"field": "from"}]}"#, "permanent"),
+    ] {
+        assert_eq!(kind(status, body, number()), wanted, "{status} {body}");
+    }
     assert_eq!(kind(400, r#"{"parts": [{"status": 1}]}"#, settings()), "retry");
     let any = || json!({"success_pointer": "/id"});
     assert_eq!(kind(200, r#"{"id": "x"}"#, any()), "sent");

@@ -2,8 +2,8 @@
 
 use crate::capi::jobs::{Details, Said};
 use crate::capi::status::{
-    SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_PERMANENT,
-    SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_SENT,
+    SECONDER_OUTCOME_AMBIGUOUS, SECONDER_OUTCOME_NOT_ATTEMPTED, SECONDER_OUTCOME_NUMBER_REFUSED,
+    SECONDER_OUTCOME_PERMANENT, SECONDER_OUTCOME_RETRY, SECONDER_OUTCOME_SENT,
 };
 use crate::engine::Outcome;
 
@@ -22,6 +22,7 @@ impl Details {
         match returned {
             SECONDER_OUTCOME_SENT => Outcome::Sent(id.filter(|id| !id.is_empty())),
             SECONDER_OUTCOME_PERMANENT => Outcome::Permanent(reason),
+            SECONDER_OUTCOME_NUMBER_REFUSED => Outcome::NumberRefused(reason),
             SECONDER_OUTCOME_RETRY => Outcome::Retry { after, reason },
             SECONDER_OUTCOME_NOT_ATTEMPTED => Outcome::NotAttempted { after, reason },
             SECONDER_OUTCOME_AMBIGUOUS => Outcome::Ambiguous(reason),
@@ -41,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_number_that_is_no_constant_means_what_the_function_decides() {
-        for (returned, failed) in [(-1, "the post function returned -1"), (5, "returned 5")] {
+        for (returned, failed) in [(-1, "the post function returned -1"), (6, "returned 6")] {
             let outcome = Details::default().outcome(returned, "post", again);
             assert!(matches!(&outcome, Outcome::Retry { reason, .. } if reason.contains(failed)));
             let outcome = Details::default().outcome(returned, "deliver", Outcome::Permanent);
@@ -65,6 +66,10 @@ mod tests {
             Outcome::Retry { after, reason: busy.clone() }
         );
         assert_eq!(outcome_of(SECONDER_OUTCOME_PERMANENT), Outcome::Permanent(busy.clone()));
+        assert_eq!(
+            outcome_of(SECONDER_OUTCOME_NUMBER_REFUSED),
+            Outcome::NumberRefused(busy.clone())
+        );
         assert_eq!(
             outcome_of(SECONDER_OUTCOME_NOT_ATTEMPTED),
             Outcome::NotAttempted { after, reason: busy.clone() }

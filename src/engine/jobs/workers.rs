@@ -121,14 +121,14 @@ impl LeasedJob {
     /// # Errors
     /// [`Error::Storage`] if the database cannot be written: another attempt is made when the lease is over.
     pub fn send(mut self, measure: impl FnOnce(&Outcome)) -> Result<Option<LeasedJob>> {
-        let (ended, reason) = self.engine.attempt_one(&self.claimed, measure)?;
+        let (ended, outcome) = self.engine.attempt_one(&self.claimed, measure)?;
         if let Ended::Again(next) = ended {
             self.claimed = *next;
             return Ok(Some(self));
         }
         if let Some(done) = self.done.take() {
             // The call may have stopped waiting.
-            let _ = done.try_send(delivered((ended, reason)));
+            let _ = done.try_send(delivered((ended, outcome)));
         }
         Ok(None)
     }

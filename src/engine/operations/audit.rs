@@ -44,6 +44,7 @@ verdicts! {
     Locked "locked",
     Sent "sent",
     Refused "refused",
+    Paused "paused",
     NotDelivered "not_delivered",
     MaybeSent "maybe_sent",
     NotLookedUp "not_looked_up",

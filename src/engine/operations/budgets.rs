@@ -77,7 +77,7 @@ impl Sending {
     fn counted(&self, view: &mut View) -> Decided<Result<(Vec<Budget>, Time), Over>> {
         let mut next = self.now;
         let Some(limits) = &self.limits else { return Ok(Ok((Vec::new(), next))) };
-        if !limits.allows(self.country) {
+        if !limits.allows(self.country, &self.number) {
             return Ok(Err(Over { limit: "countries", until: None }));
         }
         let mut changed = Vec::new();
@@ -248,6 +248,29 @@ pub(in crate::engine) fn spend_lookup(
     let before = view.get::<Budget>((subject.clone(),))?;
     Ok(count(now, before, subject, limit, most)
         .map(|row| row.into_iter().for_each(|row| view.put(row))))
+}
+
+/// Notes that requests of an application were over its `key_rate`. They are kept for an hour after the last.
+pub(in crate::engine) fn note_over_rate(
+    view: &mut View,
+    app: AppId,
+    refused: u32,
+    now: Time,
+) -> Decided<()> {
+    let count = over_rate(view, app, now)?.saturating_add(refused);
+    let (subject, ends_at) = (rate_subject(app), now.plus(HOUR));
+    view.put(Budget { subject, times: Vec::new(), count, ends_at });
+    Ok(())
+}
+
+/// Returns how many requests were over the rate, since an hour passed without any.
+pub(in crate::engine) fn over_rate(view: &mut View, app: AppId, now: Time) -> Decided<u32> {
+    let row = view.get::<Budget>((rate_subject(app),))?;
+    Ok(row.filter(|row| row.ends_at > now).map_or(0, |row| row.count))
+}
+
+fn rate_subject(app: AppId) -> String {
+    format!("key_rate:{app}")
 }
 
 /// Returns the row with one more on this day, if there is a limit.

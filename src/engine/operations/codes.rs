@@ -2,6 +2,7 @@
 
 use super::audit::{AuditVerdict, Noted};
 use super::budgets::{Over, Sending};
+use super::completions::{self, Paused};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor};
 use super::{AppId, Subject, applications, user, verifications};
@@ -42,6 +43,8 @@ pub(in crate::engine) enum Issued {
         next: Time,
         /// The id of the verification, for a number.
         uuid: Option<ApprovalId>,
+        /// The country of the number, if this was the last code to it for a while.
+        paused: Option<Paused>,
     },
     /// After too many wrong codes, all codes are rejected, so no code is sent.
     Barred(Barred),
@@ -98,10 +101,15 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     if cool > issue.now.steady {
         return Ok(Issued::TooSoon(next(cool, None, own_end)));
     }
+    let is_new_number = completions::is_new(view, &issue.subject)?;
+    if is_new_number && let Some(over) = completions::paused(view, &issue.sending)? {
+        return Ok(Issued::Over(over));
+    }
     let has_place = match issue.sending.spend(view)? {
         Ok(has_place) => has_place,
         Err(over) => return Ok(Issued::Over(over)),
     };
+    let paused = completions::sent(view, &issue.sending, is_new_number)?;
     *sent_at = issue.now.steady;
     code.sends += 1;
     let limit = too_often(code.sends).then_some(others_end);
@@ -127,7 +135,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     )?;
     let (message, expires_at) = (Box::new(message), code.expires_at);
     view.put(code);
-    Ok(Issued::Sent { message, expires_at, next, uuid })
+    Ok(Issued::Sent { message, expires_at, next, uuid, paused })
 }
 
 /// Is set if no code of the subject is looked at for long. A wait of minutes may have ended before the

@@ -316,6 +316,7 @@ pub(in crate::engine) fn finish(
         let why = match (next, outcome) {
             // An earlier attempt may have sent it, even if the last one failed.
             (None, _) if is_message && job.ambiguous > 0 => Undelivered::Ambiguous,
+            (None, Outcome::NumberRefused(_)) => Undelivered::NumberRefused,
             (None, Outcome::Permanent(_)) => Undelivered::Rejected,
             (None, _) if is_message => Undelivered::Rejected,
             _ => Undelivered::Expired,

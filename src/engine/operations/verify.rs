@@ -1,7 +1,7 @@
 //! Committing the result of a check, in the decision that made it.
 
 use super::addresses::WrongFromAddress;
-use super::{Subject, browsers, count, offline, user};
+use super::{Subject, browsers, completions, count, offline, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::MOST_WRONG;
 use crate::engine::store::{
@@ -115,6 +115,8 @@ impl User {
 /// Everything that a code can be compared with.
 pub(in crate::engine) struct VerifyState {
     pub(in crate::engine) subject: Subject,
+    /// The country of the number to which codes are sent, if it is known.
+    pub(in crate::engine) country: Option<u16>,
     owner: Owner,
     pub(in crate::engine) codes: Vec<SentCode>,
     /// Oldest first.
@@ -216,7 +218,11 @@ pub(in crate::engine) fn state(view: &mut View, subject: &Subject) -> Decided<Op
         }
     };
     let codes = view.all::<SentCode>((key,))?;
-    Ok(Some(VerifyState { subject: subject.clone(), owner, codes, authenticators }))
+    let country = match &owner {
+        Owner::User(user) => Some(user.country_code).filter(|code| *code > 0),
+        Owner::Number(_) => None,
+    };
+    Ok(Some(VerifyState { subject: subject.clone(), country, owner, codes, authenticators }))
 }
 
 /// The result of comparing a token.
@@ -296,6 +302,10 @@ fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) -> 
             for mut code in state.codes.drain(..).filter(|code| code.action == *action) {
                 code.spent = true;
                 view.put(code);
+            }
+            if let Some(country) = state.country {
+                let is_new = !state.confirmed();
+                completions::used(view, state.subject.app(), country, is_new, now.steady)?;
             }
         }
         Match::Step { authenticator_id, step } => {

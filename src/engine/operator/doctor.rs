@@ -3,7 +3,7 @@
 use super::{Operation, ShowLimits, operation};
 use crate::engine::applications::FIRST;
 use crate::engine::authenticators::AppAhead;
-use crate::engine::{AuditFilter, Engine, JobStatus};
+use crate::engine::{AuditFilter, CodesOfHour, Engine, JobStatus};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 const BEHIND: u64 = 60;
 /// The time that a message may wait before the operator should look into it, in seconds.
 const OLDEST: u64 = 60;
+/// The share of codes, in percent, of which an operator is warned if fewer were used, of so many messages.
+const LOW_COMPLETION: u64 = 10;
+const FEW_CODES: u64 = 50;
 /// The maximum number of users that are named.
 const SHOWN: usize = 10;
 
@@ -92,6 +95,8 @@ impl CheckService {
                 made("routes", of_routes(engine)),
                 made("messages", of_jobs(engine)),
                 made("limits", of_limits(engine)),
+                made("rate", of_rate(engine)),
+                made("codes", of_codes(engine)),
             ],
         })
     }
@@ -209,6 +214,48 @@ fn of_jobs(engine: &Engine) -> Result<Finding> {
         Finding::warning("messages", found, "`seconder jobs list --state failed` says why")
     } else {
         Finding::ok("messages", found)
+    })
+}
+
+/// Applications whose requests were refused because of their `key_rate`.
+fn of_rate(engine: &Engine) -> Result<Finding> {
+    let over: Vec<_> = engine.over_rate()?;
+    let shown: Vec<_> =
+        over.iter().map(|(app, refused)| format!("{refused} of application {app}")).collect();
+    Ok(match shown.as_slice() {
+        [] => Finding::ok("rate", "no request was refused because of key_rate in the last hour"),
+        some => Finding::warning(
+            "rate",
+            format!("requests were refused because of key_rate: {}", some.join(", ")),
+            "if they are logins, raise it: `seconder limits set --app ID key_rate=N key_burst=N`",
+        ),
+    })
+}
+
+/// The share of codes that were used, by country, of those with the most messages.
+fn of_codes(engine: &Engine) -> Result<Finding> {
+    let mut all: Vec<_> = engine.codes_of_hour()?.into_iter().collect();
+    all.sort_by_key(|(_, codes)| (!codes.is_paused, std::cmp::Reverse(codes.sent)));
+    let is_low =
+        |codes: &CodesOfHour| codes.sent >= FEW_CODES && codes.completion() < LOW_COMPLETION;
+    let has_low = all.iter().any(|(_, codes)| codes.is_paused || is_low(codes));
+    let shown = |(country, codes): &(u16, CodesOfHour)| {
+        let paused = if codes.is_paused { " (paused)" } else { "" };
+        format!("+{country} {} % of {}{paused}", codes.completion(), codes.sent)
+    };
+    let shown: Vec<_> = all.iter().take(SHOWN).map(shown).collect();
+    let found = match shown.is_empty() {
+        true => "none was sent in the last hour".to_owned(),
+        false => format!("used in the last hour: {}", shown.join(", ")),
+    };
+    Ok(match has_low {
+        false => Finding::ok("codes", found),
+        true => Finding::warning(
+            "codes",
+            found,
+            "somebody may be requesting codes that nobody uses: see `seconder audit --by address`, and refuse \
+             countries or prefixes with `seconder limits set deny=CODE`; or the provider does not deliver",
+        ),
     })
 }
 

@@ -38,6 +38,9 @@ pub(super) struct Rules {
     pub(super) code: Option<Pointer>,
     pub(super) permanent_codes: Vec<String>,
     pub(super) retry_codes: Vec<String>,
+    pub(super) number: Option<Pointer>,
+    pub(super) number_codes: Vec<String>,
+    pub(super) number_status: Option<Statuses>,
     pub(super) id: Option<Pointer>,
     pub(super) reason: Option<Pointer>,
 }
@@ -69,6 +72,7 @@ impl Rules {
             Outcome::Retry { after, reason: wrong(what) }
         };
         match response.status {
+            _ if self.refuses_number(response, json.as_ref()) => Outcome::NumberRefused(wrong("")),
             _ if is_in(&self.permanent_codes) => Outcome::Permanent(wrong("")),
             _ if is_in(&self.retry_codes) => retry(""),
             status if self.success.contains(status) => retry(", but the message was not accepted"),
@@ -131,6 +135,18 @@ impl Rules {
         let pointer = self.code.as_ref().or(self.pointer.as_ref())?;
         let codes = pointer.all(json?).into_iter().filter_map(text);
         codes.into_iter().find(|code| self.value.as_ref() != Some(code))
+    }
+
+    /// Returns whether it is the number that the provider refuses.
+    fn refuses_number(&self, response: &Response, json: Option<&Value>) -> bool {
+        if self.number_status.as_ref().is_some_and(|statuses| statuses.contains(response.status)) {
+            return true;
+        }
+        let found = match &self.number {
+            Some(pointer) => json.and_then(|json| pointer.all(json).into_iter().find_map(text)),
+            None => self.code(json),
+        };
+        found.is_some_and(|code| self.number_codes.contains(&code))
     }
 
     fn id(&self, response: &Response, json: Option<&Value>) -> Option<String> {

@@ -39,6 +39,9 @@ pub(in crate::gateway) const FIELDS: &[Field] = &[
     Field::new("code_pointer", "a JSON pointer", "success_pointer"),
     Field::new("permanent_codes", "a list of texts, with a pointer", "none"),
     Field::new("retry_codes", "a list of texts, with a pointer", "none"),
+    Field::new("number_status", "statuses", "none"),
+    Field::new("number_pointer", "a JSON pointer, with number_codes", "code_pointer"),
+    Field::new("number_codes", "a list of texts, with a pointer", "none"),
     Field::new("id_pointer", "a JSON pointer", "none"),
     Field::new("id_header", "the name of a header", "none"),
     Field::new("reason_pointer", "a JSON pointer", "none"),
@@ -299,6 +302,17 @@ fn rules(fields: &mut Fields<'_>) -> Option<Rules> {
             fields.problem(name, "is given without code_pointer");
         }
     }
+    let number = self::pointer(fields, "number_pointer");
+    let number_codes = codes(fields, "number_codes");
+    match (number_codes.is_empty(), number.as_ref().or(code.as_ref()).or(pointer.as_ref())) {
+        (false, None) => fields.problem("number_codes", "is given without code_pointer"),
+        (true, _) if number.is_some() => {
+            fields.problem("number_pointer", "is given without number_codes");
+        }
+        _ => {}
+    }
+    let is_set = fields.value("number_status").is_some();
+    let number_status = is_set.then(|| statuses(fields, FIELDS, "number_status")).flatten();
     let success = statuses(fields, FIELDS, "success_status");
     let permanent = statuses(fields, FIELDS, "permanent_status");
     let retry = statuses(fields, FIELDS, "retry_status");
@@ -315,6 +329,9 @@ fn rules(fields: &mut Fields<'_>) -> Option<Rules> {
         code,
         permanent_codes,
         retry_codes,
+        number,
+        number_codes,
+        number_status,
         id,
         reason,
     })

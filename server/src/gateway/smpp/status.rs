@@ -9,9 +9,11 @@ pub(super) enum Meaning {
     Temporary,
     /// No attempt will succeed.
     Permanent,
+    /// The number does not exist, or cannot be reached.
+    NumberRefused,
 }
 
-use Meaning::{Permanent, Temporary, Throttled};
+use Meaning::{NumberRefused, Permanent, Temporary, Throttled};
 
 /// The session is not in the state for this command.
 pub(super) const WRONG_STATE: u32 = 0x04;
@@ -33,7 +35,7 @@ const KNOWN: &[(u32, &str, Meaning)] = &[
     (0x07, "ESME_RINVREGDLVFLG", Permanent),
     (0x08, "ESME_RSYSERR", Temporary),
     (0x0a, "ESME_RINVSRCADR", Permanent),
-    (0x0b, "ESME_RINVDSTADR", Permanent),
+    (0x0b, "ESME_RINVDSTADR", NumberRefused),
     (0x0d, "ESME_RBINDFAIL", Temporary),
     (0x0e, "ESME_RINVPASWD", Temporary),
     (0x0f, "ESME_RINVSYSID", Temporary),
@@ -85,7 +87,7 @@ mod tests {
             (0x58, Throttled),
             (0x14, Throttled),
             (0x08, Temporary),
-            (0x0b, Permanent),
+            (0x0b, NumberRefused),
             (0x0a, Permanent),
             (0x4ff, Temporary),
         ] {

@@ -3,7 +3,7 @@
 use super::super::audit::{AuditVerdict, Author, Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
-use super::super::{AppId, Subject, applications, pushes};
+use super::super::{AppId, Subject, applications, completions, pushes};
 use super::{
     DEAD, FAILED, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
 };
@@ -52,6 +52,8 @@ pub(super) enum Undelivered {
     Expired,
     /// The recipient's service said that no attempt will succeed.
     Rejected,
+    /// The provider refuses the number.
+    NumberRefused,
     Cancelled,
     /// It is unknown whether it was sent: no attempt said so.
     Ambiguous,
@@ -69,6 +71,7 @@ fn reason(why: Undelivered) -> &'static str {
     match why {
         Undelivered::Expired => "expired",
         Undelivered::Rejected => "rejected",
+        Undelivered::NumberRefused => "number_refused",
         Undelivered::Cancelled => "cancelled",
         Undelivered::Ambiguous => "ambiguous",
         Undelivered::Unreadable => "unreadable",
@@ -119,6 +122,15 @@ pub(super) fn give_up(
         }
         let sending = unless_damaged(sending(view, job, message, plan, job.created_at))?;
         if let Ok(Some(sending)) = sending {
+            if job.kind.has_code() {
+                let is_new = match Subject::user_of(&job.subject) {
+                    Some(user_id) => {
+                        completions::is_new(view, &Subject::User(job.app_id, user_id))?
+                    }
+                    None => true,
+                };
+                completions::take_back(view, &sending, is_new)?;
+            }
             drop(unless_damaged(sending.take_back(view))?);
         }
     }

@@ -60,7 +60,7 @@ pub(super) fn next_message(
     now: Now,
 ) -> Option<Time> {
     let mut asked = KnownRoutes::read(&job.asked);
-    let is_permanent = matches!(outcome, Outcome::Permanent(_));
+    let is_permanent = matches!(outcome, Outcome::Permanent(_) | Outcome::NumberRefused(_));
     let may_have_it = (1..MOST_AMBIGUOUS).contains(&job.ambiguous_here)
         && (repeats(outcome, asked.attempts(&job.lane)) || !is_other_left(job, &asked, plan))
         && !is_permanent;

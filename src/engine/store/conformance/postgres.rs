@@ -47,6 +47,14 @@ fn postgresql_notes_receipts_and_keeps_documents_as_the_store_in_memory_does() {
     assert_eq!(receipts::reported(sealed(shared)), receipts::reported(memory()));
 }
 
+#[test]
+fn postgresql_pauses_a_country_as_the_store_in_memory_does() {
+    let url = server().database("pumping");
+    let rest = url.strip_prefix("postgres:").unwrap();
+    let shared = Postgres::open_shard(rest, false, Default::default(), 0).unwrap();
+    assert_eq!(receipts::pumped(sealed(shared)), receipts::pumped(memory()));
+}
+
 /// The receipt and the end of the attempt are written by two nodes at once, again and again: whichever
 /// comes first, the receipt is noted.
 #[test]

@@ -70,6 +70,31 @@ pub(super) fn send(engine: &Engine, of: u8) -> UserId {
     user
 }
 
+/// Returns what new numbers of two countries get while codes to one of them are not used, and what an operator sees.
+pub(super) fn pumped(store: Store) -> Vec<String> {
+    let (engine, _) = engine(store, Accepts::default());
+    crate::engine::operator::Operation::carry_out(
+        &crate::engine::operator::SetLimits { limits: "completion_after=10".to_owned() },
+        &engine,
+    )
+    .unwrap();
+    let engine = engine.current().unwrap();
+    let start = |country: &str, of: u8| {
+        let number = format!("20255502{of:02}").parse().unwrap();
+        let call = StartPhoneVerification::new(Channel::Sms, number, country.parse().unwrap());
+        engine.handle(&call).map(drop).map_err(|error| error.limit().unwrap().to_owned())
+    };
+    let mut seen: Vec<_> = (0..12).map(|of| format!("{:?}", start("1", of))).collect();
+    assert_eq!(seen[9..], ["Ok(())", "Err(\"completion_min\")", "Err(\"completion_min\")"]);
+    assert_eq!(start("44", 20), Ok(()));
+    seen.push(format!("{:?}", engine.codes_of_hour().unwrap()));
+    let paused = AuditFilter { verdict: Some("paused".to_owned()), ..Default::default() };
+    let audit = engine.audit(&paused, None, 9).unwrap().entries;
+    assert_eq!(audit.len(), 1, "{audit:?}");
+    seen.push(format!("{:?}", audit[0].reason));
+    seen
+}
+
 /// Returns what an operator sees of messages whose provider reports early, twice, too late, or
 /// about nothing.
 pub(super) fn reported(store: Store) -> Vec<String> {
@@ -246,4 +271,9 @@ fn a_message_shows_no_reports_of_another_with_the_same_id() {
 #[test]
 fn sqlite_notes_receipts_and_keeps_documents_as_the_store_in_memory_does() {
     assert_eq!(reported(sqlite()), reported(memory()));
+}
+
+#[test]
+fn sqlite_pauses_a_country_as_the_store_in_memory_does() {
+    assert_eq!(pumped(sqlite()), pumped(memory()));
 }
