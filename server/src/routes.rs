@@ -8,7 +8,6 @@ mod opening;
 mod rate;
 mod settings;
 mod unsent;
-mod weight;
 
 pub use breaker::State;
 pub use inbound::{Attached, receipt_url};
@@ -34,7 +33,6 @@ use settings::RouteSettings;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use weight::draw;
 
 /// The time that an attempt takes in addition to the gateway's own limit.
 const SLACK: Duration = Duration::from_secs(5);

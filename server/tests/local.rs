@@ -4,16 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::common;
-use crate::local_socket::{
-    ADA, BOB, Reply, Running, copy_of_program, exchange, folder, head, is_root, program,
-};
+use crate::local_socket::{ADA, BOB, Reply, Running, exchange, folder, head, is_root, program};
 use crate::others::{Meanwhile, Others, do_not_notice};
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -103,27 +100,6 @@ fn an_account_of_its_own_is_all_that_a_user_reaches() {
     }
     let create = running.call_as(ADA, ADA, "POST", CREATE);
     assert!(create.status == 403 && create.message().contains("may not make create_user"));
-}
-
-/// What must not be dumped has files in `/proc` that are not its user's own.
-#[test]
-fn the_memory_of_a_service_is_not_for_other_processes_of_its_user() {
-    let folder = folder();
-    let socket = folder.path().join("own/s.sock");
-    fs::create_dir(folder.path().join("own")).unwrap();
-    let user = match is_root() {
-        true => ADA,
-        false => rustix::process::geteuid().as_raw(),
-    };
-    let mut command = Command::new(copy_of_program(folder.path()));
-    command.args(["serve", "--log-format=human", "--database=sandbox:", "--unix"]).arg(&socket);
-    if is_root() {
-        chown(folder.path().join("own"), Some(ADA), Some(ADA)).unwrap();
-        command.uid(ADA).gid(ADA);
-    }
-    let running = Running::start(command.current_dir(folder.path().join("own")), socket);
-    let process = format!("/proc/{}", running.child.id());
-    assert_ne!(fs::metadata(format!("{process}/mem")).unwrap().uid(), user);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use crate::cases::{World, cases};
 use crate::common::{self, KEY};
-use crate::local_socket::{self, ADA, Running, folder, head, is_root, program};
+use crate::local_socket::{self, ADA, Running, copy_of_program, folder, head, is_root, program};
 use seconder::calls::{self, Call, Handle};
 use seconder::wire::{Format, Generation, Names, Reply, form};
 use seconder::{Error, Result, Settings, Verdict};
@@ -14,9 +14,11 @@ use std::cell::RefCell;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const DETAILS: &str = "/protected/json/app/details";
@@ -287,6 +289,27 @@ fn a_response_that_arrives_late_lets_no_other_user_in_through_a_relay() {
     assert_eq!(verify(1).unwrap(), Verdict::Right);
     assert!(matches!(verify(2).unwrap_err(), Error::Unavailable { .. }));
     relay.stop();
+}
+
+/// What must not be dumped has files in `/proc` that are not its user's own.
+#[test]
+fn the_memory_of_a_service_is_not_for_other_processes_of_its_user() {
+    let folder = folder();
+    let socket = folder.path().join("own/s.sock");
+    fs::create_dir(folder.path().join("own")).unwrap();
+    let user = match is_root() {
+        true => ADA,
+        false => rustix::process::geteuid().as_raw(),
+    };
+    let mut command = Command::new(copy_of_program(folder.path()));
+    command.args(["serve", "--log-format=human", "--database=sandbox:", "--unix"]).arg(&socket);
+    if is_root() {
+        chown(folder.path().join("own"), Some(ADA), Some(ADA)).unwrap();
+        command.uid(ADA).gid(ADA);
+    }
+    let running = Running::start(command.current_dir(folder.path().join("own")), socket);
+    let process = format!("/proc/{}", running.child.id());
+    assert_ne!(fs::metadata(format!("{process}/mem")).unwrap().uid(), user);
 }
 
 #[test]

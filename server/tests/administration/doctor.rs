@@ -4,6 +4,7 @@ use super::{database, printed};
 use crate::command::run;
 use crate::serving::wait_until;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rustix::process::geteuid;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -162,8 +163,10 @@ fn the_descriptors_are_those_of_the_service() {
     service.wait().unwrap();
     assert_eq!(report.status("descriptors"), "warning", "{report:?}");
     let found = report.text("descriptors", "found");
-    assert!(found.starts_with(&format!("the service, process {}, has ", service.id())), "{found}");
-    assert!(found.ends_with(" of 300 files open"), "{found}");
+    assert!(found.starts_with(&format!("the service, process {}, ", service.id())), "{found}");
+    // The memory of a service is protected, so only root can count its files.
+    let counted = if geteuid().is_root() { " of 300 files open" } else { " may open 300 files" };
+    assert!(found.ends_with(counted), "{found}");
 }
 
 #[test]
