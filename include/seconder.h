@@ -873,7 +873,8 @@ typedef struct seconder_open_options {
     const char *proxy;
     /**
      * Network and engine: the name servers that resolve the host of the URL, or of the proxy, in
-     * place of those in /etc/resolv.conf. An engine resolves the hosts of callbacks and push
+     * place of those in /etc/resolv.conf. Only they and /etc/hosts are used, not LDAP, multicast
+     * DNS and other sources in nsswitch.conf. An engine resolves the hosts of callbacks and push
      * messages with them, and its database server. They are queried in this order. Each is an IP
      * address, with a port if it is not 53: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
      */

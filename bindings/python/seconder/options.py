@@ -48,7 +48,8 @@ class ClientOptions(Value):
             machines through it, but resolves their hosts itself, because it checks the addresses.
             Default: no proxy. The environment is never consulted.
         name_servers: Network and engine: the name servers that resolve the host of the URL, or of
-            the proxy, in place of those in /etc/resolv.conf. An engine resolves the hosts of
+            the proxy, in place of those in /etc/resolv.conf. Only they and /etc/hosts are used, not
+            LDAP, multicast DNS and other sources in nsswitch.conf. An engine resolves the hosts of
             callbacks and push messages with them, and its database server. They are queried in this
             order. Each is an IP address, with a port if it is not 53: ``192.0.2.1``,
             ``192.0.2.1:5353``, ``[2001:db8::1]:53``.
