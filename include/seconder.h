@@ -124,7 +124,7 @@
 #define SECONDER_CODE_COUNTRY_NOT_ALLOWED "country_not_allowed"
 /** The service code for: the provider refuses the phone number, as one that does not exist or cannot be reached. */
 #define SECONDER_CODE_NUMBER_REFUSED "number_refused"
-/** The service code for: too many wrong codes: locked until the user is unlocked. */
+/** The service code for: locked after too many wrong codes, or by an operator, until the user is unlocked. */
 #define SECONDER_CODE_FACTOR_LOCKED "factor_locked"
 /** The service code for: too many wrong API keys from the address of the request. */
 #define SECONDER_CODE_TOO_MANY_WRONG_KEYS "too_many_wrong_keys"

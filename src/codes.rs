@@ -41,7 +41,7 @@ codes! {
     NO_PUBLIC_URL = "no_public_url", "the service has no public URL for devices";
     COUNTRY_NOT_ALLOWED = "country_not_allowed", "no messages are sent to the country of the number";
     NUMBER_REFUSED = "number_refused", "the provider refuses the phone number, as one that does not exist or cannot be reached";
-    FACTOR_LOCKED = "factor_locked", "too many wrong codes: locked until the user is unlocked";
+    FACTOR_LOCKED = "factor_locked", "locked after too many wrong codes, or by an operator, until the user is unlocked";
     TOO_MANY_WRONG_KEYS = "too_many_wrong_keys", "too many wrong API keys from the address of the request";
     NOT_RECOGNISED = "not_recognised", "the browser is not remembered";
 }

@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use crate::fresh;
-use seconder::calls::{ActivityType, ApprovalStatus, Recognition, RegisterActivity};
+use seconder::calls::{
+    ActivityType, ApprovalStatus, CheckApproval, CreateApproval, Recognition, RegisterActivity,
+};
 use seconder::engine::operator::{
     AddOperator, CheckService, ExportUser, Health, ListDevices, ListUsers, LockUser, Role, RunJobs,
     SetLimits, ShowUser, UnlockUser,
 };
-use seconder::engine::{AuditFilter, DeviceType, JobFilter, Message};
+use seconder::engine::{
+    ApprovalResponse, AuditFilter, DeviceType, JobFilter, Message, RespondToApproval,
+};
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -189,6 +193,32 @@ fn nothing_is_accepted_of_a_locked_user_and_nothing_sent() {
     let (service, sent) = fresh::open(&folder.path().join("seconder.db"));
     let code = || sent.lock().unwrap().last().unwrap().code.clone();
     a_user_is_locked_and_unlocked(&service, &code);
+}
+
+#[test]
+fn an_approval_that_was_given_just_before_a_lock_lets_nobody_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = fresh::open(&folder.path().join("seconder.db")).0;
+    let user_id = fresh::ada(&service);
+    let engine = service.engine().unwrap();
+    let device = engine.register_device(user_id, DeviceType::Ios).unwrap();
+    let call = CreateApproval::new(user_id, "Log in?".parse().unwrap());
+    let uuid = service.handle(&call).unwrap().uuid;
+    let response = RespondToApproval {
+        uuid: uuid.clone(),
+        device_id: device.device_id,
+        device_secret: device.secret,
+        response: ApprovalResponse::Approve,
+        number: None,
+    };
+    let _ = engine.respond_to_approval(&response).unwrap();
+    let status = || service.handle(&CheckApproval::new(uuid.clone())).unwrap().status;
+    assert_eq!(status(), ApprovalStatus::Approved);
+    service.operate(&LockUser { user_id }).unwrap();
+    assert_eq!(status(), ApprovalStatus::Expired);
+    let unlock = UnlockUser { user_id, clock: false, clock_is_right: false };
+    service.operate(&unlock).unwrap();
+    assert_eq!(status(), ApprovalStatus::Approved);
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn arguments() -> seconder::Result<Vec<OsString>> {
     };
     let system = match (named, &own) {
         (None, None) if own::is_of_service(&words) && opens_default(&leaf, matches) => {
-            own::of_system()
+            own::of_system()?
         }
         _ => None,
     };
@@ -266,7 +266,7 @@ fn works_remotely(command: &Command, given: &ArgMatches) -> bool {
 fn opens_default(command: &Command, given: &ArgMatches) -> bool {
     let is_free = |name| option(command, name).is_none_or(|arg| !is_given(arg, given));
     option(command, "database").is_some()
-        && ["database", "sandbox", own::SERVICE].into_iter().all(is_free)
+        && ["database", "sandbox", "url", own::SERVICE].into_iter().all(is_free)
 }
 
 /// Returns whether an option is on the command line.

@@ -44,7 +44,7 @@ pub(crate) struct Doctor {
     /// PEM file with the private key of the certificate.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// File with the id of the process of the service, as of `seconder serve`. Without it, the service is that of the
+    /// File with the id of the process of the service, as of `seconder serve`. Without it, the service is the one of the
     /// unit `seconder` of systemd.
     #[cfg(unix)]
     #[arg(long, value_name = "FILE")]
@@ -69,7 +69,10 @@ pub(crate) fn run(options: &Doctor) -> Result<ExitCode> {
         Ok(service) => {
             findings.extend(service.operate(&CheckService {})?.findings);
             if let Some(engine) = service.engine() {
-                findings.extend(of_gateways(engine, &options.database.dialer()?)?);
+                match of_gateways(engine, &options.database.dialer()?) {
+                    Ok(found) => findings.extend(found),
+                    Err(error) => findings.push(Finding::of_error("gateway", &error)),
+                }
             }
         }
         Err(error) => findings.push(Finding::of_error("database", &error)),

@@ -26,7 +26,7 @@ impl Sure {
             return Ok(());
         }
         if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-            let reason = "is required where nobody can be asked, because this cannot be undone; nothing was changed";
+            let reason = "is required without a terminal, because this cannot be undone; nothing was changed";
             return Err(invalid("yes", reason.to_owned()));
         }
         // Standard output is for the result.

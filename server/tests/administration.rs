@@ -105,7 +105,7 @@ fn what_cannot_be_undone_is_asked_for_at_a_terminal() {
     for (command, shown) in commands {
         let before = changes();
         let refused = error_of(folder, command);
-        assert!(refused.contains("yes is required where nobody can be asked"), "{refused}");
+        assert!(refused.contains("yes is required without a terminal"), "{refused}");
         let at_terminal = |answer: &str| {
             let mut program = Command::new(env!("CARGO_BIN_EXE_seconder"));
             program.args(command).args(["--database", &url]);

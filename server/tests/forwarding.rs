@@ -15,7 +15,8 @@ use seconder::calls::{
     StartPhoneVerification, UserStatus, match_route,
 };
 use seconder::engine::operator::{
-    AppSettings, ForwardStatus, Forwarded, Operation, ReturnUser, SetApp, SetLimits, TakeUser,
+    AppSettings, ForwardStatus, Forwarded, LockUser, Operation, ReturnUser, SetApp, SetLimits,
+    TakeUser,
 };
 use seconder::engine::{
     ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval, UserRecord,
@@ -175,6 +176,25 @@ fn a_code_that_the_other_service_may_have_accepted_is_spent() {
     operate(&new, &TakeUser { user_id: user }).unwrap();
     assert_eq!(status(&new).users_taken, 1);
     assert_eq!(check(&app, code(1).expose(), user).unwrap(), Verdict::Wrong);
+}
+
+#[test]
+fn a_user_who_was_returned_and_locked_here_is_not_asked_for_there() {
+    let old = World::start();
+    let user = confirmed(&old, NUMBER);
+    let new = Side::of(&old);
+    let app = new.client();
+    app.create_user("ada@example.com", NUMBER, "1").unwrap();
+    let own =
+        Totp::from_uri(app.handle(&EnrolAuthenticator::new(user)).unwrap().uri.expose()).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let code = own.code(now.as_secs());
+    assert_eq!(check(&app, code.expose(), user).unwrap(), Verdict::Right);
+    operate(&new, &ReturnUser { user_id: user }).unwrap();
+    assert!(check(&app, "1234567", user).is_ok());
+    operate(&new, &LockUser { user_id: user }).unwrap();
+    let error = check(&app, "1234567", user).unwrap_err().to_string();
+    assert!(error.contains("until an operator unlocks"), "{error}");
 }
 
 /// The application's own default counts, and not that of the old service.

@@ -107,7 +107,8 @@ fn a_number_that_the_provider_refuses_is_no_failure_of_the_service() {
     assert_eq!((rejection.status, error.code()), (400, Some("number_refused")));
     let call = "call=\"start_phone_verification\"";
     assert_eq!(service.value(&format!("seconder_requests_failed_total{{{call}}}")), Some(0.0));
-    let answered = format!("seconder_requests_total{{{call},status=\"400\",verdict=\"\"}}");
+    let answered =
+        format!("seconder_requests_total{{{call},status=\"400\",verdict=\"\",app=\"1\"}}");
     assert_eq!(service.value(&answered), Some(1.0));
     let attempts = r#"seconder_attempts_total{route="only",kind="sms",outcome="number_refused"}"#;
     assert_eq!(service.value(attempts), Some(1.0));
@@ -298,6 +299,7 @@ fn an_address_that_is_taken_is_an_error_at_start() {
 fn the_manual_has_every_metric() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path());
+    printed(folder.path(), &["limits", "set", "completion_min=1"]);
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
     let moving = seconder::open(&url).unwrap();
     Forwarding::begin(moving.require_engine().unwrap()).unwrap();

@@ -239,13 +239,13 @@ macro_rules! audit_filter {
             since: Option<u64>,
             /// Those before this time, in Unix seconds.
             until: Option<u64>,
-            /// Those with this verdict, such as `wrong`: one of `AUDIT_VERDICTS`, or several with commas in between.
+            /// Decisions with this verdict, such as `wrong`: one of `AUDIT_VERDICTS`, or several with commas in between.
             verdict: Option<String>,
             /// Those of this call, such as `verify`.
             call: Option<String>,
             /// Those of calls that had this address of the user.
             user_ip: Option<IpAddr>,
-            /// Those that the operator, or the user of the machine, of this name made.
+            /// Decisions that the operator, or the user of the machine, of this name made.
             operator_name: Option<String>,
         }
     };
@@ -315,11 +315,17 @@ pub struct AuditPage {
 }
 
 impl AuditFilter {
+    /// Returns the verdict, if it is a single one: by it, rows are found.
+    fn one_verdict(&self) -> Option<&str> {
+        self.verdict.as_deref().map(str::trim).filter(|verdict| !verdict.contains(','))
+    }
+
     /// Returns whether an index selects all of it, apart from the time.
     fn is_by_index(&self) -> bool {
         let by = [self.user_id.is_some(), self.user_ip.is_some(), self.verdict.is_some()];
         let one = by.into_iter().filter(|by| *by).count() <= 1;
-        one && self.call.is_none() && self.operator_name.is_none()
+        let has_several = self.verdict.is_some() && self.one_verdict().is_none();
+        one && !has_several && self.call.is_none() && self.operator_name.is_none()
     }
 
     /// Returns whether the decision is as the filter says, apart from its user and its time.
@@ -371,7 +377,7 @@ impl Engine {
             user_id,
             app: self.app.app_id,
             user_ip: filter.user_ip.map(|address| address.to_canonical().to_string()),
-            verdict: filter.verdict.clone(),
+            verdict: filter.one_verdict().map(str::to_owned),
             before,
             most: read,
         };

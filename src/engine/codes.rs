@@ -287,11 +287,11 @@ fn check_number(
     view: &mut View,
     subject: &Subject,
     typed: &str,
-    (lenient, tries, country): (bool, u32, u16),
+    (lenient, tries, country): (bool, u32, Option<u16>),
     now: Now,
 ) -> Decided<Checked> {
     let Some(mut state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
-    state.country = Some(country);
+    state.country = country;
     let pending = state.codes.iter().find(|code| code.lives(now, tries));
     let lenient = lenient && (typed == sandbox::PHONE_CODE || pending.is_some());
     let Some(code) = pending else {
@@ -384,10 +384,10 @@ impl Handle<CheckPhoneVerification> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
-        let how = (self.is_lenient(), self.app.settings.limits.tries, phone.country_code);
+        let limits = &self.app.settings.limits;
+        let how = (self.is_lenient(), limits.tries, limits.counted(phone.country_code));
         let typed = call.verification_code.clone();
-        let number = phone.masked_e164();
-        let kind = kind_of(&subject);
+        let (number, kind) = (phone.masked_e164(), kind_of(&subject));
         let decide = move |view: &mut View, trail: &mut Trail| {
             let checked = check_number(view, &subject, typed.as_str(), how, now)?;
             let number = Some(number.clone());

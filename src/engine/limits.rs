@@ -175,11 +175,11 @@ adjustable! {
     key_rate: 1000, 0 to 1_000_000;
     /// Requests with the API key at once, on each node.
     key_burst: 2000, 1 to 1_000_000;
-    /// Percent of the codes to new numbers of a country, in the last hour, below which no more are sent to new numbers
-    /// of it; 0 is no limit. New is what has not used a code yet, so the users of a country are never kept out. Even
-    /// where many give up, more than the default is used, and an attack uses none.
-    completion_min: 10, 0 to 100;
-    /// Messages to new numbers of a country in the last hour from which on that counts.
+    /// Percent of the codes to new users and numbers of a country, in the last hour, below which no more are sent to
+    /// them; 0 is no limit, and nothing is counted. Users who have used a code by SMS or voice are not kept out. It has
+    /// no value that suits every application: one may begin with thousands of new users in a minute.
+    completion_min: 0, 0 to 100;
+    /// Messages to new users and numbers of a country in the last hour from which on that counts.
     completion_after: 200, 10 to 1_000_000;
     /// Seconds for which no codes are sent then.
     completion_pause: 3600, 60 to 86400;
@@ -192,6 +192,11 @@ adjustable! {
 }
 
 impl Limits {
+    /// Returns the country if its used codes are counted, for `completion_min`.
+    pub(in crate::engine) fn counted(&self, country: u16) -> Option<u16> {
+        (self.completion_min > 0).then_some(country)
+    }
+
     /// Changes some limits: `name=value`, separated by spaces or commas. `countries` is a list of
     /// calling codes, such as `1+44`, or `all`; `refuse` is a list of types of lines, such as
     /// `landline+disposable`, or `none`.

@@ -127,9 +127,11 @@ impl Engine {
     ) -> Result<Verification> {
         let (subject, now) = (Subject::User(self.app.app_id, user_id), trail.now);
         let address = self.wrong_from_address(&trail);
+        let counts_codes = self.app.settings.limits.completion_min > 0;
         let decide = move |view: &mut View, trail: &mut Trail| {
             address.ask(view);
-            let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
+            let Some(mut state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
+            state.country = state.country.filter(|_| counts_codes);
             if let Some(barred) = state.bar_of_account() {
                 return Ok(Checked::barred(trail, user_id, barred));
             }

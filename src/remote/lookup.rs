@@ -38,7 +38,7 @@ pub(super) enum Failure {
     /// The name does not exist, or it has no address.
     Unknown,
     /// The name has no address here, but `nsswitch.conf` lists these other sources, which may know it.
-    Elsewhere(String),
+    NotHere(String),
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
     /// All its addresses are ones that must not be connected to. This is the first of them.
@@ -121,12 +121,13 @@ impl Lookup {
                 Err(last) => return Err(last),
             }
         }
-        match nsswitch::other_sources(&self.nsswitch_conf)? {
-            others if failure == Failure::Unknown && !others.is_empty() => {
-                Err(Failure::Elsewhere(others))
+        if failure == Failure::Unknown {
+            let others = nsswitch::other_sources(&self.nsswitch_conf);
+            if !others.is_empty() {
+                return Err(Failure::NotHere(others));
             }
-            _ => Err(failure),
         }
+        Err(failure)
     }
 }
 
@@ -172,7 +173,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Unknown => f.write_str("the name could not be resolved"),
-            Failure::Elsewhere(others) => write!(
+            Failure::NotHere(others) => write!(
                 f,
                 "the name could not be resolved by /etc/hosts and DNS. nsswitch.conf also lists {others}, \
                  which is not used: if only that knows the name, use its address, or add it to /etc/hosts"

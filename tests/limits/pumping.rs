@@ -23,8 +23,11 @@ fn number_of(number: u64) -> seconder::model::PhoneNumber {
 fn a_country_whose_codes_are_not_used_is_paused_for_new_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(NOW);
-    let world =
-        world(&folder.path().join("a.db"), "completion_after=20 completion_pause=600", &clock);
+    let world = world(
+        &folder.path().join("a.db"),
+        "completion_min=10 completion_after=20 completion_pause=600",
+        &clock,
+    );
     let user = ada(&world.service);
     log_in(&world, user).unwrap();
     // In a country where a fifth is used, codes are sent without end.
@@ -66,7 +69,7 @@ fn the_brake_can_be_switched_off_and_forgets_after_an_hour() {
     let clock = ManualClock::at(NOW);
     let off = world(&folder.path().join("a.db"), "completion_min=0 completion_after=10", &clock);
     (0..30).for_each(|number| sign_up(&off, number, "1", false).unwrap());
-    let slow = world(&folder.path().join("b.db"), "completion_after=10", &clock);
+    let slow = world(&folder.path().join("b.db"), "completion_min=10 completion_after=10", &clock);
     for hour in 0..3 {
         clock.set(NOW + hour * 3900);
         (0..9).for_each(|number| sign_up(&slow, 10 * hour + number, "1", false).unwrap());

@@ -276,7 +276,7 @@ class Code(Word):
     NUMBER_REFUSED = "number_refused"
     """The provider refuses the phone number, as one that does not exist or cannot be reached."""
     FACTOR_LOCKED = "factor_locked"
-    """Too many wrong codes: locked until the user is unlocked."""
+    """Locked after too many wrong codes, or by an operator, until the user is unlocked."""
     TOO_MANY_WRONG_KEYS = "too_many_wrong_keys"
     """Too many wrong API keys from the address of the request."""
     NOT_RECOGNISED = "not_recognised"

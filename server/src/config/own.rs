@@ -4,7 +4,7 @@
 use super::OPTION;
 use super::problems::Problem;
 use super::settings::Setting;
-use crate::commands::check_private;
+use crate::commands::{check_private, invalid};
 use seconder::Result;
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
@@ -31,17 +31,31 @@ const HERE: [&str; 13] = [
 
 /// The file of the service of this machine.
 const SYSTEM: &str = "/etc/seconder/seconder.conf";
+/// The file of the database that commands open without any settings.
+const DEFAULT: &str = "seconder.db";
 
 /// Returns whether a command reads the file of the service of this machine, by its words.
+///
+/// A second service by mistake would serve the same database, and `enrol` is for the account of its user.
 pub(super) fn is_of_service(words: &[String]) -> bool {
-    words != ["enrol"]
+    !["serve", "enrol"].contains(&words.join(" ").as_str())
 }
 
-/// Returns the file of the service of this machine, for those who may read it. It names a database that nobody else
-/// can open either.
-pub(super) fn of_system() -> Option<PathBuf> {
+/// Returns the file of the service of this machine, if there is one.
+///
+/// # Errors
+/// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the current folder has a database too, which a command without the file would open.
+pub(super) fn of_system() -> Result<Option<PathBuf>> {
     let file = PathBuf::from(SYSTEM);
-    (file.is_file() && fs::File::open(&file).is_ok()).then_some(file)
+    match (file.is_file(), Path::new(DEFAULT).exists()) {
+        (true, true) => Err(invalid(
+            "database",
+            format!(
+                "is not given, and there are two: {DEFAULT} here, and the one of {SYSTEM}. Name it"
+            ),
+        )),
+        (there, _) => Ok(there.then_some(file)),
+    }
 }
 
 /// Returns whether a command reads the file of its user, by its words.

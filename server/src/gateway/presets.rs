@@ -54,7 +54,7 @@ pub(super) const PRESETS: &[Preset] = &[
             },
             "id_pointer": "/sid",
             "code_pointer": "/code",
-            "number_codes": [21211, 21214, 21217, 21610, 21612, 21614],
+            "number_codes": [21211, 21214, 21217, 21610, 21614],
             "reason_pointer": "/message",
             "receipt_id": "MessageSid",
             "receipt_state": "MessageStatus",

@@ -47,7 +47,7 @@ struct Request {
     status: u32,
     /// The verdict; empty for a call that verifies nothing.
     verdict: &'static str,
-    /// The id of the application; empty if none is known.
+    /// The id of the application; empty if it is not known.
     app: String,
 }
 

@@ -160,7 +160,7 @@ fn a_file_of_authorities_has_certificates() {
 #[test]
 fn a_preset_reports_problems_under_its_own_names() {
     let found =
-        problems(json!({"gateway": "twilio", "account_sid": 7, "base_url": "ftp://example.com",
+        problems(json!({"gateway": "twilio", "account_sid": true, "base_url": "ftp://example.com",
         "timeout": 61, "authtoken": "hunter2", "body": "a"}));
     let names: Vec<&str> = found.iter().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(

@@ -307,11 +307,12 @@ pub(in crate::engine) fn find(
     pending(view, user_id.get(), now)?;
     let user = user(view, app, user_id)?;
     let row = view.get::<Approval>((user_id.get(), uuid.as_str().to_owned()))?;
-    Ok(user.zip(row).map(|(user, row)| Request {
-        row,
-        user_id,
-        uuid: uuid.clone(),
-        user_email: user.email,
+    Ok(user.zip(row).map(|(user, mut row)| {
+        // An approval that was given just before an operator locked the user does not let the user in either.
+        if user.locked_at.is_some() && row.status == "approved" {
+            "expired".clone_into(&mut row.status);
+        }
+        Request { row, user_id, uuid: uuid.clone(), user_email: user.email }
     }))
 }
 

@@ -170,7 +170,7 @@ pub(in crate::engine) struct Reading {
     /// The user; `None` for all users of the application.
     pub(in crate::engine) user_id: Option<u64>,
     pub(in crate::engine) app: AppId,
-    /// Only those with this address, or else with this verdict, unless they are those of a user.
+    /// Only rows with this address, or else with this verdict, unless the rows are of one user.
     pub(in crate::engine) user_ip: Option<String>,
     pub(in crate::engine) verdict: Option<String>,
     /// The steady time, the user and the nonce of the row that was read last; or the time alone.

@@ -1,5 +1,5 @@
 //! Completion of codes by country: how many messages with codes were sent in the last hour, and how many codes were
-//! used, which shows SMS pumping. Somebody who earns by messages requests codes for numbers that never use one.
+//! used, which shows SMS pumping: codes are requested for many new numbers, without using any.
 //!
 //! The brake counts only numbers and users that have not used a code yet, and stops only messages to them: an attack
 //! neither hides behind the logins of other users, nor keeps those out.
@@ -27,7 +27,7 @@ pub(in crate::engine) struct Codes {
     pub(in crate::engine) sent: i64,
     /// Codes that were used.
     pub(in crate::engine) used: i64,
-    /// Those of numbers and users that had not used a code before.
+    /// Codes of numbers and users that had not used one before.
     new_sent: i64,
     new_used: i64,
 }
@@ -52,10 +52,11 @@ impl Paused {
 
 impl Codes {
     fn add(&mut self, other: Codes) {
-        self.sent += other.sent;
-        self.used += other.used;
-        self.new_sent += other.new_sent;
-        self.new_used += other.new_used;
+        let sum = |one: i64, other: i64| (one + other).max(0);
+        self.sent = sum(self.sent, other.sent);
+        self.used = sum(self.used, other.used);
+        self.new_sent = sum(self.new_sent, other.new_sent);
+        self.new_used = sum(self.new_used, other.new_used);
     }
 
     fn numbers(self) -> [i64; 4] {
@@ -73,7 +74,8 @@ impl Codes {
 pub(in crate::engine) fn is_new(view: &mut View, subject: &Subject) -> Decided<bool> {
     match subject {
         Subject::User(app, user_id) => {
-            Ok(user(view, *app, *user_id)?.is_none_or(|user| !user.confirmed))
+            // A code of an authenticator app says nothing of the number.
+            Ok(user(view, *app, *user_id)?.is_none_or(|user| !user.sms_used))
         }
         Subject::Phone(..) => Ok(true),
     }
@@ -93,7 +95,8 @@ pub(in crate::engine) fn sent(
     sending: &Sending,
     is_new: bool,
 ) -> Decided<Option<Paused>> {
-    let Some(limits) = &sending.limits else { return Ok(None) };
+    let limits = sending.limits.as_ref().filter(|limits| limits.completion_min > 0);
+    let Some(limits) = limits else { return Ok(None) };
     let (app, country, now) = (sending.app, sending.country, sending.now);
     list(view, app, country, now)?;
     let one = Codes { sent: 1, new_sent: is_new.into(), ..Codes::default() };
@@ -103,7 +106,7 @@ pub(in crate::engine) fn sent(
     }
     let ends_at = now.plus(Duration::from_secs(limits.completion_pause.into()));
     view.put(Budget { subject: pause_of(app, country), times: Vec::new(), count: 0, ends_at });
-    // What is sent after the pause is counted alone, or its first message would begin the next one.
+    // Messages after the pause are counted alone, or its first message would begin the next one.
     let mut slots = read(view, app, country, now)?;
     slots.values_mut().for_each(|codes| (codes.new_sent, codes.new_used) = (0, 0));
     write(view, app, country, now, &slots);
@@ -116,6 +119,10 @@ pub(in crate::engine) fn take_back(
     sending: &Sending,
     is_new: bool,
 ) -> Decided<()> {
+    // Otherwise it was not counted, or so long ago that it no longer counts.
+    if read(view, sending.app, sending.country, sending.now)?.is_empty() {
+        return Ok(());
+    }
     let one = Codes { sent: -1, new_sent: -i64::from(is_new), ..Codes::default() };
     count(view, sending.app, sending.country, sending.now, one).map(drop)
 }
@@ -157,7 +164,7 @@ pub(in crate::engine) fn of_hour(
     Ok(all)
 }
 
-/// Adds to the counts of now. Returns those of the last hour.
+/// Adds to the counts of now. Returns the sums of the last hour.
 fn count(view: &mut View, app: AppId, country: u16, now: Time, codes: Codes) -> Decided<Codes> {
     let mut slots = read(view, app, country, now)?;
     slots.entry(now.0.div_euclid(SLOT)).or_default().add(codes);
@@ -183,10 +190,12 @@ fn read(view: &mut View, app: AppId, country: u16, now: Time) -> Decided<BTreeMa
 fn write(view: &mut View, app: AppId, country: u16, now: Time, slots: &BTreeMap<i64, Codes>) {
     let slot = |(at, codes): (&i64, &Codes)| [&[*at][..], &codes.numbers()[..]].concat();
     let times = slots.iter().flat_map(slot).flat_map(i64::to_be_bytes).collect();
-    view.put(Budget { subject: row_of(app, country), times, count: 0, ends_at: now.plus(HOUR) });
+    // A message that is taken back has the time at which it was requested, which does not shorten the life of the row.
+    let last = slots.keys().last().map_or(now, |slot| Time((slot + 1) * SLOT).max(now));
+    view.put(Budget { subject: row_of(app, country), times, count: 0, ends_at: last.plus(HOUR) });
 }
 
-/// Adds a country to those of the application, which are kept in a row, because rows of budgets are found by their
+/// Adds a country to the application's list, which are kept in a row, because rows of budgets are found by their
 /// keys alone.
 fn list(view: &mut View, app: AppId, country: u16, now: Time) -> Decided<()> {
     let row = view.get::<Budget>((list_of(app),))?;

@@ -1,7 +1,7 @@
 //! Finding users by what operators know of them. Each user has *terms* in the table of names: the login name and
 //! the e-mail addresses in lower case, and the digits of the number backwards, so that its last digits are the
 //! beginning of a term. All users whose term begins with a text are then next to each other in the primary key,
-//! whatever characters the text has.
+//! with any characters in the text.
 //!
 //! Only letters of ASCII become lower case, because the databases of the first version got their terms by SQL, whose
 //! `lower` does no more on every store.
@@ -123,7 +123,7 @@ impl Query {
         }
     }
 
-    /// Returns those of the terms that begin so, in the order of the table.
+    /// Returns the terms that begin so, in the order of the table.
     fn matching(&self, terms: Terms) -> Vec<(Kind, String)> {
         let fits = |(kind, name): &(Kind, String)| {
             self.begins(*kind).is_some_and(|begins| name.starts_with(begins))

@@ -77,10 +77,15 @@ pub(in crate::engine) fn counted(view: &mut View, app: AppId) -> Decided<Option<
 pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> Decided<bool> {
     view.ask::<User>((id.get(),));
     let row = view.get::<Forwarded>((app, id.get()))?;
+    let found = user(view, app, id)?;
+    // The other service does not know that an operator has locked the user here.
+    if found.as_ref().is_some_and(|user| user.locked_at.is_some()) {
+        return Ok(false);
+    }
     Ok(match row.as_ref().map(|row| row.state.as_str()) {
         Some(RETURNED) => true,
         Some(DELETED) => false,
-        _ => user(view, app, id)?.is_none(),
+        _ => found.is_none(),
     })
 }
 

@@ -22,7 +22,7 @@ pub(in crate::engine) enum Kind {
     Approval,
     /// The id of a number's verification: the digits of the number, as a number.
     Verification,
-    /// What operators find users by, with the user's id in the name, as several users may have it: see
+    /// The terms by which operators find users, with the user's id in the name, as several users may have it: see
     /// `operations/finding.rs`.
     FindLogin,
     FindEmail,

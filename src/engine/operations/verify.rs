@@ -115,7 +115,8 @@ impl User {
 /// Everything that a code can be compared with.
 pub(in crate::engine) struct VerifyState {
     pub(in crate::engine) subject: Subject,
-    /// The country of the number to which codes are sent, if it is known.
+    /// The country of the number to which codes are sent, if it is known and used codes are counted by country: all
+    /// logins of a country would wait for one row.
     pub(in crate::engine) country: Option<u16>,
     owner: Owner,
     pub(in crate::engine) codes: Vec<SentCode>,
@@ -304,7 +305,7 @@ fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) -> 
                 view.put(code);
             }
             if let Some(country) = state.country {
-                let is_new = !state.confirmed();
+                let is_new = completions::is_new(view, &state.subject)?;
                 completions::used(view, state.subject.app(), country, is_new, now.steady)?;
             }
         }

@@ -220,8 +220,10 @@ fn of_jobs(engine: &Engine) -> Result<Finding> {
 /// Applications whose requests were refused because of their `key_rate`.
 fn of_rate(engine: &Engine) -> Result<Finding> {
     let over: Vec<_> = engine.over_rate()?;
-    let shown: Vec<_> =
-        over.iter().map(|(app, refused)| format!("{refused} of application {app}")).collect();
+    let shown: Vec<_> = over
+        .iter()
+        .map(|(app, refused)| format!("at least {refused} of application {app}"))
+        .collect();
     Ok(match shown.as_slice() {
         [] => Finding::ok("rate", "no request was refused because of key_rate in the last hour"),
         some => Finding::warning(
@@ -253,7 +255,7 @@ fn of_codes(engine: &Engine) -> Result<Finding> {
         true => Finding::warning(
             "codes",
             found,
-            "somebody may be requesting codes that nobody uses: see `seconder audit --by address`, and refuse \
+            "these may be requested for their price alone (SMS pumping): see `seconder audit --by address`, and refuse \
              countries or prefixes with `seconder limits set deny=CODE`; or the provider does not deliver",
         ),
     })
@@ -276,7 +278,7 @@ fn of_limits(engine: &Engine) -> Result<Finding> {
         some => Finding::warning(
             "limits",
             format!("switched off: {}", some.join(", ")),
-            "whoever can cause messages can send any number of them: `seconder limits set`",
+            "a person who can cause messages can cause any number of them: `seconder limits set`",
         ),
     })
 }

@@ -48,7 +48,7 @@ impl ExportUser {
         let id = user_id.get();
         let found = engine.look(move |view| {
             let Some(user) = user(view, app, user_id)? else { return Ok(None) };
-            // Those whose time has passed are expired in what follows.
+            // Requests whose time has passed are expired in what follows.
             approvals::open(view, app, user_id, now)?;
             Ok(Some((
                 user,
@@ -66,6 +66,12 @@ impl ExportUser {
             let user_email = user.email.clone();
             engine.shown(Request { row, user_id, uuid, user_email })
         };
+        // A number that leaves the service leaves a trace.
+        let trail = engine.trail_of(<Self as super::Operation>::NAME, now, None)?;
+        engine.run(move |view| {
+            trail.done(view, user_id);
+            Ok(())
+        })?;
         Ok(ExportedUser {
             user: details,
             whole_number: user.phone().map(|phone| phone.e164()),

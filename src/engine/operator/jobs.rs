@@ -18,7 +18,7 @@ operation! {
         kind: Option<JobKind>,
         /// Those of this route.
         route: Option<String>,
-        /// Those about this user, the latest first.
+        /// Jobs about this user, the latest first.
         user_id: Option<UserId>,
         /// What the page before has as `next`.
         after: Option<String>,

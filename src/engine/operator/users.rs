@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// The most rows of a page.
 const MOST_READ: u32 = 1000;
-/// The most bytes of a text that users are found by: those of an e-mail address.
+/// The most bytes of a text that users are found by: as many as an e-mail address has.
 const LONGEST: usize = 254;
 
 operation! {

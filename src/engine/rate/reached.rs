@@ -101,9 +101,13 @@ impl Engine {
         let app = self.app.app_id;
         let Some(refused) = self.shared.rates.reached.over_rate(app, now) else { return };
         let (name, rate) = (&self.app.settings.name, self.app.settings.limits.key_rate);
+        // The first one is reported at once, and says nothing of how many follow.
+        let since = match refused {
+            1 => String::new(),
+            _ => format!(": {refused} were refused since the last such line"),
+        };
         self.shared.deliver.warning(&format!(
-            "application {app} ({name}) makes more than the {rate} requests a second of its key_rate: {refused} \
-             were refused since the last such line. If they are logins, raise it: seconder limits set --app {app} \
+            "application {app} ({name}) makes more than the {rate} requests a second of its key_rate{since}. If they are logins, raise it: seconder limits set --app {app} \
              key_rate=N key_burst=N"
         ));
         // A report that is lost costs a line of `doctor`, and must not fail the call.

@@ -1,6 +1,5 @@
 //! Other sources of names than those used here, as `nsswitch.conf` lists them.
 
-use super::Failure;
 use std::io::Read;
 use std::path::Path;
 
@@ -12,16 +11,16 @@ const USED: [&str; 4] = ["files", "dns", "myhostname", "mymachines"];
 
 /// Returns the other sources of hosts, such as `ldap, mdns4_minimal`. Empty if there are none, or the file cannot be
 /// read.
-pub(super) fn other_sources(file: &Path) -> Result<String, Failure> {
+pub(super) fn other_sources(file: &Path) -> String {
     let mut text = Vec::new();
-    if let Some(file) = super::plain(file)? {
-        // What was read of a file that is too long suffices for an error message.
+    if let Ok(Some(file)) = super::plain(file) {
+        // A file that is too long is read in part, which suffices for an error message.
         let _ = file.take(LONGEST).read_to_end(&mut text);
     }
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let Some(sources) = lines.filter_map(|line| line.strip_prefix("hosts:")).next_back() else {
-        return Ok(String::new());
+        return String::new();
     };
     // An action such as [NOTFOUND=return], or [!UNAVAIL=continue NOTFOUND=return], follows its source.
     let mut in_action = false;
@@ -35,7 +34,7 @@ pub(super) fn other_sources(file: &Path) -> Result<String, Failure> {
             others.push(word);
         }
     }
-    Ok(others.join(", "))
+    others.join(", ")
 }
 
 #[cfg(test)]
@@ -48,7 +47,7 @@ mod tests {
         let file = folder.path().join("nsswitch.conf");
         let found = |text: &str| {
             std::fs::write(&file, text).unwrap();
-            other_sources(&file).unwrap()
+            other_sources(&file)
         };
         assert_eq!(found("passwd: files\nhosts: files dns # ldap\n"), "");
         assert_eq!(
@@ -58,6 +57,6 @@ mod tests {
         let several = "hosts: files mdns4_minimal [NOTFOUND=return UNAVAIL=continue] dns ldap";
         assert_eq!(found(several), "mdns4_minimal, ldap");
         assert_eq!(found("group: ldap"), "");
-        assert_eq!(other_sources(&folder.path().join("none")), Ok(String::new()));
+        assert_eq!(other_sources(&folder.path().join("none")), "");
     }
 }

@@ -389,8 +389,8 @@ fn the_files_of_the_system_are_used() {
     // The system's resolver might find it.
     let nsswitch_conf = folder.path().join("nsswitch.conf");
     std::fs::write(&nsswitch_conf, "hosts: files ldap dns\n").unwrap();
-    let elsewhere = Lookup { nsswitch_conf, ..lookup.clone() };
-    let error = elsewhere.addresses("host.", Deadline::within(AMPLE)).unwrap_err();
+    let other = Lookup { nsswitch_conf, ..lookup.clone() };
+    let error = other.addresses("host.", Deadline::within(AMPLE)).unwrap_err();
     assert!(error.to_string().contains("also lists ldap, which is not used"), "{error}");
     // With a domain appended, the name is too long, and so not queried.
     let long = ["x"; 125].join(".");

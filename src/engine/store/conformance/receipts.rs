@@ -74,7 +74,9 @@ pub(super) fn send(engine: &Engine, of: u8) -> UserId {
 pub(super) fn pumped(store: Store) -> Vec<String> {
     let (engine, _) = engine(store, Accepts::default());
     crate::engine::operator::Operation::carry_out(
-        &crate::engine::operator::SetLimits { limits: "completion_after=10".to_owned() },
+        &crate::engine::operator::SetLimits {
+            limits: "completion_min=10 completion_after=10".to_owned(),
+        },
         &engine,
     )
     .unwrap();

@@ -156,7 +156,8 @@ fn found() -> String {
          WHERE user_ip IS NOT NULL;\n\
          {insert} {} WHERE u.login IS NOT NULL;\n\
          {insert} {} WHERE u.email <> '' UNION {} \
-         JOIN {SCHEMA}.emails AS e ON e.bucket = u.bucket AND e.user_id = u.user_id;\n\
+         JOIN {SCHEMA}.emails AS e ON e.bucket = u.bucket AND e.user_id = u.user_id \
+         WHERE e.email <> '';\n\
          {insert} {} WHERE u.cellphone <> '';\n",
         term("find_login", "lower(u.login)"),
         term("find_email", "lower(u.email)"),

@@ -42,7 +42,7 @@ INSERT INTO lookups (kind, app_id, name, id)
     FROM users WHERE email <> ''
     UNION
     SELECT 'find_email', app_id, lower(e.email) || printf(' %020d', user_id), user_id
-    FROM emails AS e JOIN users USING (user_id);
+    FROM emails AS e JOIN users USING (user_id) WHERE e.email <> '';
 INSERT INTO lookups (kind, app_id, name, id)
     SELECT 'find_number', app_id,
         substr(digits, -1, 1) || substr(digits, -2, 1) || substr(digits, -3, 1) || substr(digits, -4, 1) ||
