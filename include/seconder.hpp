@@ -836,8 +836,8 @@ public:
     {
         return Outcome(SECONDER_OUTCOME_PERMANENT, {}, {}, std::move(reason));
     }
-    /// The provider refuses the number, as one that does not exist or cannot be reached. The call is
-    /// rejected with the code number_refused.
+    /// The provider refuses the number, as one that does not exist or cannot be reached. The call
+    /// is rejected with the code number_refused.
     static Outcome number_refused(std::string reason = {})
     {
         return Outcome(SECONDER_OUTCOME_NUMBER_REFUSED, {}, {}, std::move(reason));

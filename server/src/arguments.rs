@@ -19,7 +19,8 @@ use std::path::PathBuf;
 pub(crate) struct Database {
     /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those of the
     /// database apply to other commands too, and an option on the command line overrides the setting. Without
-    /// this, --database and --service, it is /etc/seconder/seconder.conf, if that exists.
+    /// this, --database and --service, commands other than `seconder serve` read /etc/seconder/seconder.conf, if that
+    /// exists.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
