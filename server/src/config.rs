@@ -262,11 +262,14 @@ fn works_remotely(command: &Command, given: &ArgMatches) -> bool {
     service.is_some_and(|arg| !is_given(arg, given) && is_free(arg, command, given))
 }
 
-/// Returns whether a command opens a database, and the command line does not say which.
+/// Returns whether a command opens a database, or asks a running service, and the command line does not say which.
 fn opens_default(command: &Command, given: &ArgMatches) -> bool {
+    let has = |name| option(command, name).is_some();
     let is_free = |name| option(command, name).is_none_or(|arg| !is_given(arg, given));
-    option(command, "database").is_some()
-        && ["database", "sandbox", "url", own::SERVICE].into_iter().all(is_free)
+    match has("database") {
+        true => ["database", "sandbox", "url", own::SERVICE].into_iter().all(is_free),
+        false => has("pid-file") && is_free("pid-file"),
+    }
 }
 
 /// Returns whether an option is on the command line.
