@@ -15,6 +15,9 @@ use seconder_server::{Level, LogFormat, Logger, PublicUrl};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+/// The database that commands open without any settings.
+pub(crate) const DEFAULT_DATABASE: &str = "sqlite:seconder.db";
+
 #[derive(Args)]
 pub(crate) struct Database {
     /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those of the
@@ -32,7 +35,7 @@ pub(crate) struct Database {
     #[arg(
         long = "database",
         value_name = "URL",
-        default_value = "sqlite:seconder.db",
+        default_value = DEFAULT_DATABASE,
         value_parser = database_url::DatabaseUrl
     )]
     pub(crate) url: String,

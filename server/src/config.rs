@@ -137,8 +137,9 @@ fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder:
     }
 }
 
-/// Reads the command of a process, with the settings of the file that its options name, or else of the user's own file or
-/// of the file of this machine's service. An option on the command line overrides the setting of that name, and the settings that it cannot be used with.
+/// Reads the command of a process, with the settings of the file that its options name, or else of the user's own file
+/// or of the file of this machine's service. An option on the command line overrides the setting of that name, and the
+/// settings that it cannot be used with.
 ///
 /// # Errors
 /// All errors in the file.

@@ -180,8 +180,8 @@ impl Logger {
 }
 
 impl Inner {
-    /// Returns a line that the database failed, or makes it one for `debug` if there was another a moment ago. The line of a
-    /// request goes before the others, which say the same again soon.
+    /// Returns a line that the database failed, or makes it one for `debug` if there was another a moment ago. The line
+    /// of a request goes before the others, which say the same again soon.
     fn of_database(&self, mut line: Entry, now: Instant) -> Entry {
         let mut lines = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = &mut *lines;

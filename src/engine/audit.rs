@@ -282,9 +282,9 @@ pub struct AuditEntry {
     /// The verdict, one of [`AUDIT_VERDICTS`].
     pub verdict: String,
     /// The reason, if the verdict leaves it open: `none_to_compare`, `other_action`, `too_many_tries`, `wrong_number`,
-    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `number_refused`, `ambiguous`, `cancelled`, `undeliverable`, `unreadable`,
-    /// `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for `configured`, the names of the
-    /// settings that changed, or the id of the key.
+    /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `number_refused`, `ambiguous`, `cancelled`,
+    /// `undeliverable`, `unreadable`, `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for
+    /// `configured`, the names of the settings that changed, or the id of the key.
     pub reason: Option<String>,
     /// `code`, `authenticator` or `recovery_code`; several are joined by `+`.
     pub factor: Option<String>,

@@ -4,6 +4,7 @@
 use super::OPTION;
 use super::problems::Problem;
 use super::settings::Setting;
+use crate::arguments::DEFAULT_DATABASE;
 use crate::commands::{check_private, invalid};
 use seconder::Result;
 use std::fs;
@@ -31,8 +32,6 @@ const HERE: [&str; 13] = [
 
 /// The file of the service of this machine.
 const SYSTEM: &str = "/etc/seconder/seconder.conf";
-/// The file of the database that commands open without any settings.
-const DEFAULT: &str = "seconder.db";
 
 /// Returns whether a command reads the file of the service of this machine, by its words.
 ///
@@ -44,14 +43,15 @@ pub(super) fn is_of_service(words: &[String]) -> bool {
 /// Returns the file of the service of this machine, if there is one.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the current folder has a database too, which a command without the file would open.
+/// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the current folder has a database too, which a
+/// command without the file would open.
 pub(super) fn of_system() -> Result<Option<PathBuf>> {
-    let file = PathBuf::from(SYSTEM);
-    match (file.is_file(), Path::new(DEFAULT).exists()) {
+    let (file, here) = (PathBuf::from(SYSTEM), DEFAULT_DATABASE.trim_start_matches("sqlite:"));
+    match (file.is_file(), Path::new(here).exists()) {
         (true, true) => Err(invalid(
             "database",
             format!(
-                "is not given, and there are two: {DEFAULT} here, and the one of {SYSTEM}. Name it"
+                "is not given, and there are two: {here} here, and the one of {SYSTEM}. Name it"
             ),
         )),
         (there, _) => Ok(there.then_some(file)),

@@ -81,12 +81,20 @@ pub(in crate::engine) fn is_new(view: &mut View, subject: &Subject) -> Decided<b
     }
 }
 
+/// Returns the limits if the brake is on. While it is off, no row is read or written: the row of a country is locked
+/// for each message and each code.
+fn brake(sending: &Sending) -> Option<&Limits> {
+    sending.limits.as_ref().filter(|limits| limits.completion_min > 0)
+}
+
 /// Returns the limit if codes to new numbers of the country are paused.
 pub(in crate::engine) fn paused(view: &mut View, sending: &Sending) -> Decided<Option<Over>> {
+    if brake(sending).is_none() {
+        return Ok(None);
+    }
     let row = view.get::<Budget>((pause_of(sending.app, sending.country),))?;
     let until = row.map(|row| row.ends_at).filter(|until| *until > sending.now);
-    let has_brake = sending.limits.as_ref().is_some_and(|limits| limits.completion_min > 0);
-    Ok(until.filter(|_| has_brake).map(|until| Over { limit: LIMIT, until: Some(until) }))
+    Ok(until.map(|until| Over { limit: LIMIT, until: Some(until) }))
 }
 
 /// Counts a message, and pauses the country if too few codes were used.
@@ -95,8 +103,7 @@ pub(in crate::engine) fn sent(
     sending: &Sending,
     is_new: bool,
 ) -> Decided<Option<Paused>> {
-    let limits = sending.limits.as_ref().filter(|limits| limits.completion_min > 0);
-    let Some(limits) = limits else { return Ok(None) };
+    let Some(limits) = brake(sending) else { return Ok(None) };
     let (app, country, now) = (sending.app, sending.country, sending.now);
     list(view, app, country, now)?;
     let one = Codes { sent: 1, new_sent: is_new.into(), ..Codes::default() };
@@ -119,8 +126,9 @@ pub(in crate::engine) fn take_back(
     sending: &Sending,
     is_new: bool,
 ) -> Decided<()> {
-    // Otherwise it was not counted, or so long ago that it no longer counts.
-    if read(view, sending.app, sending.country, sending.now)?.is_empty() {
+    // A message that was not counted, or so long ago that it no longer counts, is not taken back.
+    if brake(sending).is_none() || read(view, sending.app, sending.country, sending.now)?.is_empty()
+    {
         return Ok(());
     }
     let one = Codes { sent: -1, new_sent: -i64::from(is_new), ..Codes::default() };

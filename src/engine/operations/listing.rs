@@ -81,8 +81,8 @@ pub(in crate::engine) fn activities(
     view.page(page).map(Some)
 }
 
-/// Returns the requests that were open, of one user or of all of an application, before the request of a user with this number, each with
-/// its place; and whether more may follow.
+/// Returns the requests that were open, of one user or of all of an application, before the request of a user with this
+/// number, each with its place; and whether more may follow.
 #[allow(clippy::type_complexity, reason = "the two belong together only here")]
 pub(in crate::engine) fn open_approvals(
     view: &mut View,

@@ -15,7 +15,7 @@ use std::time::Duration;
 const APART: Duration = Duration::from_secs(60);
 
 /// The limits that are counted from the start, because the rate of a counter misses its first value.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 16] = [
     "address_hour",
     "address_wrong_hour",
     "application_day",
@@ -27,8 +27,10 @@ const LIMITS: [&str; 14] = [
     "lookup_day",
     "number_10_minutes",
     "number_day",
+    "pushes_5_minutes",
     "refuse",
     "sends",
+    "snooze",
     "wrong_codes",
 ];
 
@@ -107,8 +109,8 @@ impl Engine {
             _ => format!(": {refused} were refused since the last such line"),
         };
         self.shared.deliver.warning(&format!(
-            "application {app} ({name}) makes more than the {rate} requests a second of its key_rate{since}. If they are logins, raise it: seconder limits set --app {app} \
-             key_rate=N key_burst=N"
+            "application {app} ({name}) makes more than the {rate} requests a second of its key_rate{since}. If \
+             they are logins, raise it: seconder limits set --app {app} key_rate=N key_burst=N"
         ));
         // A report that is lost costs a line of `doctor`, and must not fail the call.
         drop(self.run(move |view| budgets::note_over_rate(view, app, refused, now)));
