@@ -120,7 +120,7 @@ CLIENTS = {
 def test_the_programs_in_the_web_document_run(name: str, tmp_path: Path) -> None:
     document = (Path(__file__).parents[4] / "docs" / "web.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
-    (block,) = [block for block in blocks if f"from seconder.contrib.{name} import" in block]
+    (block,) = [block for block in blocks if f"from seconder.contrib.{name} import callback" in block]
     params = signing.parameters()
     path = f"{signing.PATH}?{signing.pairs(params)}"
     program = f"""

@@ -21,7 +21,12 @@ from flask import (
     url_for,
 )
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
+from werkzeug.exceptions import (
+    HTTPException,
+    ServiceUnavailable,
+    TooManyRequests,
+    Unauthorized,
+)
 
 import seconder
 from seconder._frames import guarded
@@ -32,7 +37,14 @@ from seconder.contrib._digits import digits
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._cli import commands
 from seconder.contrib.flask._held import HeldLogin
-from seconder.errors import InvalidArgument, RateLimited, SecondFactorError, Unavailable
+from seconder.errors import (
+    InvalidArgument,
+    RateLimited,
+    SecondFactorError,
+    TokenInvalid,
+    TokenMalformed,
+    Unavailable,
+)
 from seconder.results import Approval, ApprovalCreated, Verification
 from seconder.service import Service
 
@@ -73,9 +85,9 @@ class Seconder:
     Flask-Login and Flask-Security; and ``SECONDER_USER_IP``, a function of the request that returns
     the visitor's address or None, for :attr:`user_ip`.
 
-    In the application, a :class:`seconder.RateLimited` that no view catches is a 429 with
-    ``Retry-After``, and a :class:`seconder.Unavailable` a 503; both go through the application's
-    own handlers of those statuses. Every other error is a 500. ``flask seconder check`` checks the
+    In the application, a wrong code that no view catches is a 401, a :class:`seconder.RateLimited`
+    a 429 with ``Retry-After``, and a :class:`seconder.Unavailable` a 503; they go through the
+    application's own handlers of those statuses. Every other error is a 500. ``flask seconder check`` checks the
     configuration, and ``flask seconder factors USER`` shows a user's factors.
 
     ``app.extensions["seconder"]`` is the extension.
@@ -120,6 +132,8 @@ class Seconder:
         weakref.finalize(app, services.close)
         app.extensions["seconder"] = self
         app.before_request(_ViewsChecked())
+        app.register_error_handler(TokenInvalid, _wrong_code)
+        app.register_error_handler(TokenMalformed, _wrong_code)
         app.register_error_handler(RateLimited, _too_many_requests)
         app.register_error_handler(Unavailable, _service_unavailable)
         app.cli.add_command(commands)
@@ -483,6 +497,10 @@ def _abort(setting: str) -> NoReturn:
     """Ends the request with a redirect to the view of a setting."""
     endpoint = current_app.config[PREFIX + setting]
     abort(401 if endpoint is None else redirect(url_for(endpoint), 303))
+
+
+def _wrong_code(error: TokenInvalid | TokenMalformed) -> HTTPException | ResponseReturnValue:
+    return current_app.handle_http_exception(Unauthorized("The code is wrong."))
 
 
 def _too_many_requests(error: RateLimited) -> HTTPException | ResponseReturnValue:
