@@ -243,6 +243,7 @@ static void approval(seconder_service *service, uint64_t user_id, struct listene
     seconder_create_approval_options options = {
         .details = "{\"From\": \"Oslo\"}",
         .seconds_to_expire = 300,
+        .number_digits = 2,
     };
     expect(SECONDER_OK,
            seconder_register_device(service, user_id, "android", &device, &error),
@@ -253,13 +254,13 @@ static void approval(seconder_service *service, uint64_t user_id, struct listene
            "The user is asked to approve a login");
     const char *uuid = seconder_approval_created_uuid(created);
 
-    /* The callback is posted during the response to the request, so a thread must already
-     * listen. */
+    /* The user reads the number on the login page, and types it on the device. The callback is
+     * posted during the response to the request, so a thread must already listen. */
     expect_that(pthread_create(&thread, NULL, receive_callback, listener) == 0, "A thread listens");
     expect(SECONDER_OK,
            seconder_respond_to_approval(service, uuid, seconder_device_id(device),
-                                        seconder_device_secret(device), "approve", NULL, NULL,
-                                        &error),
+                                        seconder_device_secret(device), "approve",
+                                        seconder_approval_created_number(created), NULL, &error),
            "The user approves on the device");
     pthread_join(thread, NULL);
     check_callback(seconder_api_key(service, NULL), listener, user_id);

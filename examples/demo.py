@@ -78,10 +78,18 @@ def log_in_by_approval(
     service: seconder.Service, user_id: int, events: "Queue[seconder.results.Event]"
 ) -> None:
     phone = service.register_device(user_id, "android")
-    request = service.create_approval(user_id, "Log in to Example?", details={"city": "Oslo"})
+    details = {"city": "Oslo"}
+    request = service.create_approval(
+        user_id, "Log in to Example?", details=details, seconds_to_expire=300, number_digits=2
+    )
     print("Ada's phone asks her: Log in to Example?")
+    # She reads the number on the login page, and types it on the phone.
     service.respond_to_approval(
-        request.uuid, device_id=phone.device_id, device_secret=phone.secret, response="approve"
+        request.uuid,
+        device_id=phone.device_id,
+        device_secret=phone.secret,
+        response="approve",
+        number=request.number,
     )
     event = events.get(timeout=10)
     must(event.uuid == request.uuid and event.approved_by(user_id), "report Ada's response")

@@ -1,7 +1,9 @@
 //! A demonstration of every second factor in Rust: `cargo run --example demo`. It uses a fresh
 //! database in a temporary folder, needs no network, and exits with an error if a check fails.
 
-use seconder::calls::{ApprovalStatus, Channel, CreateUser, UserCreated, Verdict, Verify};
+use seconder::calls::{
+    ApprovalStatus, Channel, CreateApproval, CreateUser, UserCreated, Verdict, Verify,
+};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -109,7 +111,12 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
     let engine = service.require_engine()?;
     let device = engine.register_device(user, DeviceType::Android)?;
     say("Registered the user's Android device.");
-    let uuid = service.create_approval(user, "Log in to Demo?")?.uuid;
+    let question = CreateApproval {
+        number_digits: Some(2),
+        ..CreateApproval::new(user, "Log in to Demo?".parse()?)
+    };
+    let asked = service.handle(&question)?;
+    let uuid = asked.uuid;
     let pending = service.check_approval(&uuid)?.status;
     ensure("the approval request is pending", pending == ApprovalStatus::Pending)?;
 
@@ -118,7 +125,8 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         device_id: device.device_id,
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
-        number: None,
+        // The user reads it on the login page, and types it on the device.
+        number: asked.number,
     };
     // The response posts the callback before it returns, so another thread has to receive it.
     let (approval, posted) = std::thread::scope(|scope| {

@@ -161,17 +161,23 @@ static bool by_sms(seconder_service *service, uint64_t user_id)
 }
 
 /* Asks for approval on the user's phone. The request expires with the login, so that a late
- * approval has no effect. */
+ * approval has no effect. To approve it, the user types a number that only this login shows: the
+ * request of an attacker who has the password is not approved by mistake. */
 static bool by_push(seconder_service *service, uint64_t user_id)
 {
-    const seconder_create_approval_options options = {.seconds_to_expire = ANSWER_SECONDS};
+    const seconder_create_approval_options options = {.seconds_to_expire = ANSWER_SECONDS,
+                                                      .number_digits = 2};
     seconder_approval_created *request = NULL;
     seconder_approval *answer = NULL;
     seconder_error *error = NULL;
     seconder_status status = seconder_create_approval(service, user_id, "Log in to Example?",
                                                       &options, sizeof options, &request, &error);
     if (status == SECONDER_OK) {
-        puts("Please answer on your phone.");
+        const char *number = seconder_approval_created_number(request);
+        if (number != NULL)
+            printf("Please type %s on your phone.\n", number);
+        else
+            puts("Please answer on your phone.");
         fflush(stdout);
         status = seconder_wait_for_approval(service, seconder_approval_created_uuid(request),
                                             user_id, ANSWER_SECONDS * 1000, NULL, 0, &answer,

@@ -72,8 +72,12 @@ static bool by_phone(const Service &service, std::uint64_t user)
 {
     seconder::CreateApprovalOptions options;
     options.seconds_to_expire = 60; /* Expires with the login: a late approval has no effect. */
+    options.number_digits = 2;      /* Only this login shows the number that approves it. */
     const auto request = service.create_approval(user, "Log in to Example?", options);
-    std::cout << "Please look at your phone." << std::endl;
+    if (!request.number().empty())
+        std::cout << "Please type " << request.number() << " on your phone." << std::endl;
+    else
+        std::cout << "Please look at your phone." << std::endl;
     const auto answer = service.wait_for_approval(request.uuid(), user, std::chrono::seconds(60));
     if (answer.status() == seconder::ApprovalStatus::denied)
         std::cout << "It was denied on the phone." << std::endl;

@@ -49,6 +49,8 @@ pub struct Config {
     pub(crate) trusted_networks: Vec<Network>,
     pub(crate) first_pass: FirstPass,
     pub(crate) approval_message: String,
+    /// The digits of the number of approval requests; `None` for the limit of the application.
+    pub(crate) number_digits: Option<u64>,
     /// Logins while the service cannot be reached; `None` if they are not allowed.
     pub offline: Option<Offline>,
     effective: Vec<(&'static str, String, String)>,

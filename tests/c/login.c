@@ -26,6 +26,7 @@ static uint64_t ada;
 static seconder_recovery_codes *codes;
 static char code[16];
 static seconder_error *why; /* of the last login */
+static char number[3];      /* that a login has shown for an approval, if it showed one */
 
 static int32_t deliver(const seconder_message *message, void *userdata)
 {
@@ -74,6 +75,7 @@ static int32_t converse(const seconder_prompt *prompt, void *userdata)
         return answers(prompt, user);
     case SECONDER_PROMPT_INFO:
     case SECONDER_PROMPT_ERROR:
+        sscanf(seconder_prompt_text(prompt), "To approve the request, type %2[0-9] ", number);
         strcat(strcat(user->shown, seconder_prompt_text(prompt)), "|");
         return SECONDER_CONVERSE_DONE;
     case SECONDER_PROMPT_WAIT:
@@ -217,8 +219,8 @@ static void responds(void)
         EXPECT(SECONDER_OK,
                seconder_respond_to_approval(
                    service, seconder_approval_requests_request(requests, 0)->uuid,
-                   seconder_device_id(phone), seconder_device_secret(phone), response, NULL, NULL,
-                   &error));
+                   seconder_device_id(phone), seconder_device_secret(phone), response,
+                   *number == '\0' ? NULL : number, NULL, &error));
     seconder_approval_requests_free(requests);
 }
 
@@ -229,10 +231,14 @@ static void the_phone_decides(void)
     struct user gives_up = {.types = {"push", right()}, .waits = {0, SECONDER_CONVERSE_DONE}};
     struct user leaves = {.types = {"push"}, .waits = {0, -1}};
     struct user reads_later = {.types = {"push", ""}, .meanwhile = responds};
-    const char *settings[SETTINGS] = {"users=directory", NULL};
+    struct user types_number = {.types = {"push"}, .meanwhile = responds};
+    const char *settings[SETTINGS] = {"users=directory", "number_digits=0", NULL};
     seconder_login_options options = {0};
     response = "approve";
-    CHECK(ada_logs_in(&approves, NULL, NULL) == SECONDER_OK);
+    CHECK(ada_logs_in(&types_number, NULL, NULL) == SECONDER_OK);
+    CHECK(strlen(number) == 2 && strstr(types_number.shown, number) != NULL);
+    *number = '\0';
+    CHECK(ada_logs_in(&approves, settings[1], NULL) == SECONDER_OK);
     CHECK(strstr(lines, "accepted (by an approval)") != NULL);
     CHECK(same(approves.shown,
                "Approve the request on your phone, or press Enter to give it up.|"));

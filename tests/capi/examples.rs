@@ -5,7 +5,7 @@ use super::tools::{Folder, PATIENCE, command, compile, eventually};
 use seconder::engine::{
     ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval, operator::SetLimits,
 };
-use seconder::model::{ApiKey, UserId};
+use seconder::model::{ApiKey, Secret, UserId};
 use seconder::otp::Totp;
 use seconder::{Service, Settings};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -164,8 +164,11 @@ fn an_approval_on_the_phone_logs_in() {
         let login = Login::new();
         let engine = login.service.engine().unwrap();
         let phone = engine.register_device(login.user, DeviceType::Ios).unwrap();
-        let running = login.begin("push\n");
-        respond_to_one(&login.service, &phone, response);
+        let mut running = login.begin("push\n");
+        let line = running.line();
+        let (_, shown) = line.split_once("Please type ").expect(&line);
+        let number = shown.strip_suffix(" on your phone.\n");
+        respond_to_one(&login.service, &phone, response, number);
         match succeeds {
             true => lets_in(running),
             false => keeps_out(running, "denied on the phone"),
@@ -178,14 +181,16 @@ pub(super) fn respond_to_one(
     service: &Service,
     phone: &DeviceRegistered,
     response: ApprovalResponse,
+    number: Option<&str>,
 ) {
     let engine = service.engine().unwrap();
     let request = eventually("an approval request", || {
         engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
     });
     let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
+    let number = number.map(Secret::new);
     let response =
-        RespondToApproval { uuid: request.uuid, device_id, device_secret, response, number: None };
+        RespondToApproval { uuid: request.uuid, device_id, device_secret, response, number };
     let _ = engine.respond_to_approval(&response).unwrap();
 }
 
@@ -227,7 +232,7 @@ fn the_callback_example_accepts_only_signed_callbacks() {
         [(ApprovalResponse::Approve, "approved"), (ApprovalResponse::Deny, "did not approve")]
     {
         let request = service.create_approval(user, "Log in?").unwrap();
-        respond_to_one(&service, &phone, response);
+        respond_to_one(&service, &phone, response, None);
         let line = running.line();
         assert_eq!(line, format!("User {user} {text} request {}.\n", request.uuid));
     }

@@ -92,7 +92,20 @@ impl Client {
     /// Reads this text, and nothing beyond it.
     #[track_caller]
     fn reads(&mut self, text: &str) {
-        let mut found = vec![0; text.len()];
+        assert_eq!(self.reads_next(text.len()), text);
+    }
+
+    /// Reads what is shown for an approval request, and returns the number to type on the phone.
+    #[track_caller]
+    fn reads_number(&mut self) -> String {
+        self.reads("To approve the request, type ");
+        let number = self.reads_next(2);
+        self.reads(" on your phone, or press Enter to give it up.\r\n");
+        number
+    }
+
+    fn reads_next(&mut self, length: usize) -> String {
+        let mut found = vec![0; length];
         let mut read = 0;
         while read < found.len() {
             match self.0.read(&mut found[read..]).unwrap() {
@@ -100,7 +113,7 @@ impl Client {
                 more => read += more,
             }
         }
-        assert_eq!(String::from_utf8_lossy(&found[..read]), text);
+        String::from_utf8_lossy(&found[..read]).into_owned()
     }
 
     #[track_caller]
@@ -157,21 +170,20 @@ fn an_approval_on_the_phone_logs_in() {
     let engine = daemon.service.engine().unwrap();
     let phone = engine.register_device(daemon.ada, DeviceType::Ios).unwrap();
     let question = "Code, or 1 for a request on your phone, 2 for an SMS, 3 for a call: ";
-    let shown = "Approve the request on your phone, or press Enter to give it up.\r\n";
     for (response, end) in
         [(ApprovalResponse::Approve, "Welcome.\r\n"), (ApprovalResponse::Deny, DENIED)]
     {
         let mut client = daemon.client("ada");
         client.reads(question);
         client.types("push");
-        client.reads(shown);
-        respond_to_one(&daemon.service, &phone, response);
+        let number = client.reads_number();
+        respond_to_one(&daemon.service, &phone, response, Some(&number));
         client.ends(end);
     }
     let mut client = daemon.client("ada");
     client.reads(question);
     client.types("1");
-    client.reads(shown);
+    client.reads_number();
     client.types("");
     client.reads("The request was given up.\r\n");
     client.reads(question);
@@ -190,7 +202,7 @@ fn a_signal_ends_the_logins_and_the_daemon() {
     asked.reads(question);
     waiting.reads(question);
     waiting.types("push");
-    waiting.reads("Approve the request on your phone, or press Enter to give it up.\r\n");
+    waiting.reads_number();
     assert!(run(command("kill").args(["-TERM", &daemon.process.0.id().to_string()])).good);
     asked.ends(DENIED);
     waiting.ends(DENIED);

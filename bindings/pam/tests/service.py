@@ -185,9 +185,10 @@ class Device:
     def __init__(self, service: Service, number: str, secret: str) -> None:
         self._service, self._number, self._secret = service, number, secret
 
-    def respond(self, response: str) -> None:
-        """Waits for a request, and responds to it: approve or deny."""
+    def respond(self, response: str, shown: str = "") -> None:
+        """Waits for a request, and responds to it: approve, with the number that the login has shown, or deny."""
         arguments = [f"--device={self._number}", f"--uuid={self.request()}", f"--response={response}"]
+        arguments += [f"--number={number}" for number in re.findall(r"type (\d+) on your phone", shown)[-1:]]
         self._service.run("approval", "respond", *arguments, given=self._secret)
 
     def request(self) -> str:

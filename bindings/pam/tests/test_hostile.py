@@ -234,7 +234,7 @@ def test_a_hang_up_ends_the_wait_for_an_approval(
     login = Terminal("sudo", "id", "-un", user=users["hank"])
     login.expect("(?i)password[^\n]*: ")
     login.type(PASSWORD)
-    login.expect("Approve[^\n]*press Enter[^\n]*: ")
+    login.expect("To approve[^\n]*press Enter[^\n]*: ")
     login.type("")
     time.sleep(1)
     os.close(login._fd)

@@ -65,7 +65,7 @@ def test_su_with_a_wrong_password(
         login.type("guess")
         login.expect("Authentication failure")
         assert login.wait() == 1
-        assert "Approve" not in login.shown
+        assert "approve" not in login.shown
     assert not any("pam_seconder" in line for line in machine.logged())
 
 
@@ -193,12 +193,12 @@ class TestPush:
         login = su(users)
         login.expect("Password: ")
         login.type(PASSWORD)
-        login.expect("Approve[^\n]*\n")
+        login.expect("To approve[^\n]*\n")
         return login
 
     def test_approved(self, users: dict[str, int]) -> None:
         with self.begin(users) as login:
-            self.device.respond("approve")
+            self.device.respond("approve", login.shown)
             login.expect("inside as edsger")
             assert login.wait() == 0
 
@@ -236,8 +236,8 @@ class TestPush:
         with sudo(users) as login:
             login.expect("(?i)password[^\n]*: ")
             login.type(PASSWORD)
-            login.expect("Approve[^\n]*press Enter[^\n]*: ")
-            self.device.respond("approve")
+            login.expect("To approve[^\n]*press Enter[^\n]*: ")
+            self.device.respond("approve", login.shown)
             login.type("")
             login.expect("root")
             assert login.wait() == 0
@@ -248,7 +248,7 @@ class TestPush:
         with sudo(users) as login:
             login.expect("(?i)password[^\n]*: ")
             login.type(PASSWORD)
-            login.expect("Approve[^\n]*press Enter[^\n]*: ")
+            login.expect("To approve[^\n]*press Enter[^\n]*: ")
             login.type("")
             # sudo discards what was typed before it went on.
             time.sleep(1)

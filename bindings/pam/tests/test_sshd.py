@@ -151,15 +151,15 @@ def test_push(machine: Machine, service: Service, server: Server, barbara: User)
     with server.ssh("echo inside") as login:
         login.expect("Password: ")
         login.type(PASSWORD)
-        login.expect("Approve[^\n]*press Enter[^\n]*: $")
-        device.respond("approve")
+        login.expect("To approve[^\n]*press Enter[^\n]*: $")
+        device.respond("approve", login.shown)
         login.type("")
         login.expect("inside")
         assert login.wait() == 0
     with server.ssh("true", options=("NumberOfPasswordPrompts=1",)) as login:
         login.expect("Password: ")
         login.type(PASSWORD)
-        login.expect("Approve[^\n]*press Enter[^\n]*: $")
+        login.expect("To approve[^\n]*press Enter[^\n]*: $")
         device.respond("deny")
         login.type("")
         assert login.wait() == 255

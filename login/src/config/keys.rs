@@ -149,6 +149,11 @@ keys! {
         "a text of at most 200 bytes, with {user}, {host} and {service} for the login name, this \
          machine and the program":
         "The question of approval requests.";
+    "number_digits" Nothing ["2"] "0, 2, 3, 6 or service":
+        "How many digits the number has that is shown here and that the user types on the phone to approve. Without \
+         one (0), users may approve the request of an attacker who knows their password. service: as many as the \
+         limit number_digits of the application. Programs that do not show what the module says, such as VPN servers, \
+         require 0.";
     "offline" Nothing ["no"] "yes or no":
         "Lets a user in while the service is unreachable, for offline_days after the last login of \
          theirs on this machine for which the service prepared codes, and offline_logins times since \

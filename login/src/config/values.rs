@@ -73,6 +73,7 @@ impl<'a> Values<'a> {
             except: self.given("except", who).unwrap_or_default(),
             trusted_networks: self.given("trusted_networks", networks).unwrap_or_default(),
             approval_message: self.value("approval_message", message).unwrap_or_default(),
+            number_digits: self.value("number_digits", number_digits).flatten(),
             url: url.unwrap_or_default(),
             users: self.checked(users),
             first_pass: first_pass.unwrap_or(FirstPass::No),
@@ -354,4 +355,13 @@ fn message(text: &str) -> Option<String> {
         .fold(text.to_owned(), |text, name| text.replace(name, ""));
     let right = text.len() <= LONGEST_MESSAGE && !plain.contains(['{', '}']);
     right.then(|| text.to_owned())
+}
+
+/// Reads a number of digits that the engine and phones know, or the word for the application's own.
+fn number_digits(text: &str) -> Option<Option<u64>> {
+    match text {
+        "service" => Some(None),
+        "0" | "2" | "3" | "6" => Some(text.parse().ok()),
+        _ => None,
+    }
 }

@@ -84,6 +84,7 @@ impl Dialogue<'_> {
         Some(CreateApproval {
             details,
             seconds_to_expire: Some(self.config.approval_timeout.as_secs()),
+            number_digits: self.config.number_digits,
             ..CreateApproval::new(self.user, text.parse::<DisplayText>().ok()?)
         })
     }

@@ -8,6 +8,9 @@ use seconder_login::{Login, Outcome};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+/// Has requests approved without a number.
+const NO_NUMBER: &str = "number_digits = 0\n";
+
 /// Responds to the request that is open, as the user's phone.
 fn responding(stage: &Stage, response: ApprovalResponse) -> Box<dyn FnMut()> {
     let (service, phone): (Service, DeviceRegistered) = (stage.service.clone(), stage.phone());
@@ -29,7 +32,7 @@ fn an_approved_request_is_accepted() {
         let stage = Stage::new();
         let mut user = Script::of(&says);
         user.meanwhile = Some(responding(&stage, ApprovalResponse::Approve));
-        let ended = stage.log_in(more, &mut user);
+        let ended = stage.log_in(&format!("{NO_NUMBER}{more}"), &mut user);
         assert_eq!(ended.outcome, Outcome::Accepted, "{more}");
         assert!(ended.notice.ends_with("accepted (by an approval)"), "{}", ended.notice);
         let shown = "Approve the request on your phone, or press Enter to give it up.";
@@ -58,16 +61,20 @@ fn typing(stage: &Stage, screen: Receiver<String>) -> Box<dyn FnMut()> {
 
 #[test]
 fn a_request_with_a_number_is_approved_by_typing_it_on_the_phone() {
-    for holds_text_back in [false, true] {
+    // Two digits unless the configuration says otherwise, whatever the application's limit is.
+    let cases = [("", 2), ("number_digits = service", 3), ("number_digits = 6", 6)];
+    for (holds_text_back, (more, length)) in
+        [false, true].into_iter().flat_map(|held| cases.map(|case| (held, case)))
+    {
         let stage = Stage::with_limits("number_digits=3");
         let (reader, screen) = std::sync::mpsc::channel();
         let mut user = Script::of(&["1", ""]);
         (user.reader, user.holds_text_back) = (Some(reader), holds_text_back);
         user.meanwhile = Some(typing(&stage, screen));
-        assert_eq!(stage.log_in("", &mut user).outcome, Outcome::Accepted);
+        assert_eq!(stage.log_in(more, &mut user).outcome, Outcome::Accepted, "{more}");
         let text = if holds_text_back { &user.asked[1] } else { &user.shown[0] };
         let rest = text.strip_prefix("To approve the request, type ").unwrap();
-        let (number, rest) = rest.split_at(3);
+        let (number, rest) = rest.split_at(length);
         assert!(number.chars().all(|digit| digit.is_ascii_digit()), "{text}");
         let end = match holds_text_back {
             true => " on your phone, then press Enter, or type a code: ",
@@ -108,7 +115,7 @@ fn where_text_is_held_back_the_user_presses_enter_when_it_is_approved() {
     let mut user = Script::of(&["1", ""]);
     user.holds_text_back = true;
     user.meanwhile = Some(responding(&stage, ApprovalResponse::Approve));
-    assert_eq!(stage.log_in("", &mut user).outcome, Outcome::Accepted);
+    assert_eq!(stage.log_in(NO_NUMBER, &mut user).outcome, Outcome::Accepted);
     let question = "Approve the request on your phone, then press Enter, or type a code: ";
     assert_eq!((user.asked[1].as_str(), user.shown.len()), (question, 0));
     let mut user = Script::of(&["1", &stage.code()]);
