@@ -3,9 +3,11 @@
 
 mod api;
 mod assets;
+mod brand;
 mod device;
 mod logo;
 
+pub use brand::Brand;
 pub use device::{ApproverDevice, PendingRequest};
 
 use crate::bodies::Bodies;
@@ -58,7 +60,7 @@ impl Approver {
     /// Returns the approver of an engine; `None` if the service has no public URL, by which devices reach it.
     pub(crate) fn of(
         engine: Option<&Engine>,
-        dialer: &Dialer,
+        (dialer, brand): (&Dialer, &Brand),
         journal: &Arc<Journal>,
         pools: &Pools,
     ) -> Result<Option<Approver>> {
@@ -70,7 +72,7 @@ impl Approver {
             engine: engine.clone(),
             journal: Arc::clone(journal),
             pools: pools.clone(),
-            assets: Assets::new(),
+            assets: Assets::new(brand),
             bodies: Arc::default(),
             wrong_codes: WrongTries::new(TRIES, EACH),
             logos: Logos::new(dialer.clone()),

@@ -176,7 +176,7 @@ pub(crate) struct Local {
 
 /// What is for a real service, and names what a test must not touch.
 #[cfg(unix)]
-const NO_SANDBOX: [&str; 13] = [
+const NO_SANDBOX: [&str; 15] = [
     "config",
     "url",
     "keyring",
@@ -188,11 +188,13 @@ const NO_SANDBOX: [&str; 13] = [
     "metrics",
     "pid_file",
     "public_url",
+    "approver_name",
+    "approver_icon",
     "push_hosts",
     "forward",
 ];
 #[cfg(not(unix))]
-const NO_SANDBOX: [&str; 10] = [
+const NO_SANDBOX: [&str; 12] = [
     "config",
     "url",
     "keyring",
@@ -201,6 +203,8 @@ const NO_SANDBOX: [&str; 10] = [
     "proxy_protocol",
     "metrics",
     "public_url",
+    "approver_name",
+    "approver_icon",
     "push_hosts",
     "forward",
 ];
@@ -340,6 +344,12 @@ pub(crate) struct Serve {
     /// trust its certificate. A proxy in front that serves it under a path has to remove that path.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
+    /// Name of the approver on phones: on the Home Screen, its pages and in notifications.
+    #[arg(long, value_name = "NAME", default_value = "Seconder")]
+    pub(crate) approver_name: String,
+    /// File with the icon of the approver: a PNG picture of 512 by 512 pixels. By default it is Seconder's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) approver_icon: Option<PathBuf>,
     /// Further hosts of push services to which messages for phones may be posted, beside those of the makers
     /// of browsers: push.example or *.push.example; 127.0.0.1:8080 for one on this machine. Can be repeated.
     #[arg(long = "push-host", value_name = "HOST")]

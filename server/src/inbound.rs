@@ -2,7 +2,7 @@
 //! outcome of a message, and fetch the document that a voice reads out. Everything else is left to the calls of the
 //! service, which know no such path: so a wrong secret is answered as any other path that does not exist.
 
-use crate::approver::Approver;
+use crate::approver::{Approver, Brand};
 use crate::bodies::{Bodies, BodyBuffer};
 use crate::gateway::Posted;
 use crate::journal::Journal;
@@ -56,16 +56,16 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// Returns the endpoints of a server with this source and these routes. The dialer connects to the hosts of
-    /// pictures.
+    /// pictures, and the approver has the brand.
     pub(crate) fn of(
         source: &dyn Source,
-        (routes, dialer): (Option<&Routes>, &Dialer),
+        (routes, pictures): (Option<&Routes>, (&Dialer, &Brand)),
         journal: &Arc<Journal>,
         pools: &Pools,
     ) -> seconder::Result<Beside> {
         Ok(Beside {
             inbound: Inbound::of(routes, journal, pools),
-            approver: Approver::of(source.engine().as_ref(), dialer, journal, pools)?,
+            approver: Approver::of(source.engine().as_ref(), pictures, journal, pools)?,
             operators: None,
         })
     }

@@ -54,7 +54,7 @@ mod workers;
 mod write_timeout;
 mod wrong_tries;
 
-pub use approver::{ApproverDevice, PendingRequest};
+pub use approver::{ApproverDevice, Brand, PendingRequest};
 pub use forwarding::Forward;
 pub use listeners::Listeners;
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! Addresses and sockets that a server listens on.
 
+use crate::approver::Brand;
 use crate::invalid;
 use crate::journal::{Journal, Sink};
 #[cfg(unix)]
@@ -34,6 +35,7 @@ pub struct Listeners {
     pub(crate) metrics: Option<Metrics>,
     pub(crate) routes: Option<Routes>,
     pub(crate) dialer: Dialer,
+    pub(crate) brand: Brand,
     pub(crate) proxies: Proxies,
     /// The limit in place of the one of the server.
     pub(crate) write_limit: Option<Duration>,
@@ -91,6 +93,12 @@ impl Listeners {
     /// that a voice reads out. A local socket does not serve them.
     pub fn routes(mut self, routes: Routes) -> Listeners {
         self.routes = Some(routes);
+        self
+    }
+
+    /// Sets the name and the icon of the approver. Default: Seconder's.
+    pub fn brand(mut self, brand: Brand) -> Listeners {
+        self.brand = brand;
         self
     }
 

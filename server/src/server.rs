@@ -170,7 +170,11 @@ impl Server {
                 &source,
                 (listeners.tcp, listeners.operators),
                 Clients::new(network::places(has_local, &journal), listeners.proxies),
-                (listeners.routes.as_ref(), listeners.metrics.as_ref(), &listeners.dialer),
+                (
+                    listeners.routes.as_ref(),
+                    listeners.metrics.as_ref(),
+                    (&listeners.dialer, &listeners.brand),
+                ),
                 (&journal, write_limit),
             )?;
         }

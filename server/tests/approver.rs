@@ -244,6 +244,43 @@ fn the_page_may_load_nothing_from_anywhere_else_and_its_files_are_kept_by_hash()
 }
 
 #[test]
+fn the_app_has_the_name_and_the_icon_of_the_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let icon = folder.path().join("icon.png");
+    let mut picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    picture.extend([0, 0, 2, 0, 0, 0, 2, 0]);
+    picture.resize(4321, 7);
+    std::fs::write(&icon, &picture).unwrap();
+    let (name, icon) = (r#"Bank "A" & <B>"#, icon.to_str().unwrap());
+    let running = Running::start(
+        folder.path(),
+        &["--approver-name", name, "--approver-icon", icon, PUBLIC[0], PUBLIC[1]],
+    );
+    let page = file(&running, "/-/approver/", "").body;
+    let shown = r#"Bank "A" &amp; &lt;B&gt;"#;
+    for part in [format!("<title>{shown}</title>"), format!("<span>{shown}</span>")] {
+        assert!(page.contains(&part), "{part}: {page}");
+    }
+    let worker = file(&running, "/-/approver/sw.js", "").body;
+    assert!(worker.contains(r#"showNotification("Bank \"A\" & <B>","#), "{worker}");
+    let manifest = object(&file(&running, "/-/approver/app.webmanifest", "").body);
+    assert_eq!(manifest["name"], name);
+    let pictures = manifest["icons"].as_array().unwrap();
+    assert_eq!((pictures.len(), &pictures[0]["sizes"]), (1, &json!("512x512")));
+    let served = pictures[0]["src"].as_str().unwrap();
+    let got = file(&running, &format!("/-/approver/{served}"), "");
+    assert_eq!(got.header("content-length"), picture.len().to_string());
+    for text in [&page, &worker] {
+        assert!(text.contains(served) && !text.contains("assets/icon."), "{text}");
+        assert!(!text.contains("Seconder\"") && !text.contains("Seconder<"), "{text}");
+    }
+    drop(running);
+    std::fs::write(icon, "<svg/>").unwrap();
+    let refused = error(folder.path(), &["serve", "--self-signed", "--approver-icon", icon]);
+    assert!(refused.contains("approver-icon must be a PNG picture of 512 by 512"), "{refused}");
+}
+
+#[test]
 fn a_request_that_is_not_signed_gets_the_same_reply_whatever_it_asks_for() {
     let folder = tempfile::tempdir().unwrap();
     let running = Running::start(folder.path(), &PUBLIC);

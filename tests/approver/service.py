@@ -31,7 +31,7 @@ NAME = "Example Bank"
 class Service:
     """Runs until `close`, and can be stopped and started in between."""
 
-    def __init__(self, folder: Path, push_host: str) -> None:
+    def __init__(self, folder: Path, push_host: str, *more: str) -> None:
         """Keeps its files in the folder, and may post to the push service at this host and port."""
         self._folder = folder
         self.callbacks = Callbacks()
@@ -53,7 +53,7 @@ class Service:
             "log-format": "human",
         }
         given = [f"--{name}={value}" for name, value in options.items()]
-        self._command = [PROGRAM, "serve", "--self-signed", "--limit=key_rate=0", *given]
+        self._command = [PROGRAM, "serve", "--self-signed", "--limit=key_rate=0", *given, *more]
         self.start()
 
     def start(self) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from app import App
 from conftest import NewApp
 from driven import Chromium
+from phone import Phone
+from push_service import PushService
 from service import Service, User
 
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
@@ -305,6 +310,33 @@ def test_an_app_that_is_removed_by_the_application_says_so(enrolled: App, user: 
     enrolled.phone.press("nav a[href='#codes']")
     enrolled.on("codes")
     assert not enrolled.phone.script("return document.querySelectorAll('.digits').length")
+
+
+def test_an_app_that_is_removed_while_it_shows_a_code_hides_it(enrolled: App, user: User) -> None:
+    shown = "return document.querySelectorAll('.digits').length"
+    enrolled.go("codes")
+    assert enrolled.phone.script(shown) == 1
+    user.remove_devices()
+    enrolled.phone.wait(lambda: not enrolled.phone.script(shown), "the code to go")
+    said = enrolled.phone.script("return document.getElementById('status').textContent")
+    assert said.startswith("This device was removed")
+
+
+def test_the_app_is_called_as_its_operator_says(
+    tmp_path: Path, push_service: PushService, new_phone: Callable[[Service], Phone]
+) -> None:
+    service = Service(tmp_path, push_service.host, "--approver-name=Example Key")
+    phone = new_phone(service)
+    try:
+        app = App(phone, service)
+        app.enrol(service.add_user())
+        assert phone.see("header").strip() == "Example Key"
+        app.go("settings")
+        assert phone.script("return document.title").endswith(" · Example Key")
+        assert "Example Key keeps a key" in phone.see("main")
+    finally:
+        phone.close()
+        service.close()
 
 
 WOKEN = """

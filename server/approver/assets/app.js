@@ -1,9 +1,9 @@
 // Starts the app, chooses the screen by the fragment of the address, and polls.
 
 import { enrolment, invitation, invite } from "./enrol.js";
-import { accounts, load, poll, trouble } from "./inbox.js";
+import { accounts, active, load, poll, trouble } from "./inbox.js";
 import { get, put } from "./keys.js";
-import { language, t, useLanguage, view } from "./page.js";
+import { announce, APP, language, t, useLanguage, view } from "./page.js";
 import { repair, startWorker } from "./push.js";
 import { answering } from "./requests.js";
 import { looking } from "./settings.js";
@@ -48,7 +48,7 @@ function show(screen, root) {
   main.replaceChildren(root);
   main.scrollTop = 0;
   const title = root.querySelector("h1");
-  document.title = `${title.textContent} · Seconder`;
+  document.title = `${title.textContent} · ${APP}`;
   title.tabIndex = -1;
   if (!first) title.focus();
   const tab = screen === "devices" ? "settings" : screen;
@@ -65,10 +65,16 @@ async function cycle() {
   clearTimeout(timer);
   if (document.hidden || polling) return;
   polling = true;
+  const served = active().length;
   await poll();
   polling = false;
   const text = trouble ? t(trouble === "network" ? "trouble.offline" : "trouble.busy") : "";
   if (banner.textContent !== text) banner.textContent = text;
+  if (active().length < served) {
+    announce(t("removed.text"));
+    // The others have noticed by themselves, or show nothing of the account.
+    if (["codes", "devices"].includes(document.body.dataset.screen)) route();
+  }
   current?.update?.();
   timer = setTimeout(cycle, POLL);
 }

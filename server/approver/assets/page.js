@@ -8,6 +8,8 @@ const FILES = {
   pt: "./pt.json",
   ar: "./ar.json",
 };
+// What the operator calls this app.
+export const APP = document.title;
 export let language;
 let texts;
 
@@ -47,7 +49,7 @@ function outside(text) {
 const nodes = (content) => [content].flat().map((one) => (one instanceof Node ? one : outside(one)));
 
 const parts = (key, values) =>
-  texts[key].split(/\{(\w+)\}/).flatMap((part, index) => (index % 2 ? nodes(values[part]) : part));
+  texts[key].split(/\{(\w+)\}/).flatMap((part, index) => (index % 2 ? nodes(part === "app" ? APP : values[part]) : part));
 
 export const t = (key, values) => parts(key, values).map((part) => part.textContent ?? part).join("");
 

@@ -1,10 +1,12 @@
 //! The files of the page. Browsers keep those in `assets/` for good, because their names carry a hash of all files;
 //! the others refer to them, and are asked for again each time. One hash for all, because they refer to each other.
 
+use super::brand::Brand;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use seconder::engine::approver::hash_of;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The path of all of them, as the log has it.
@@ -69,13 +71,16 @@ struct File {
 }
 
 impl Assets {
-    /// Gives the files their names, also where they refer to each other.
-    pub(super) fn new() -> Assets {
-        let all: Vec<u8> = FILES.iter().flat_map(|(_, content)| content.iter().copied()).collect();
+    /// Gives the files their names, also where they refer to each other, and puts in the name and the icon of the app.
+    pub(super) fn new(brand: &Brand) -> Assets {
+        let branded: Vec<(&str, Cow<'static, [u8]>)> =
+            FILES.iter().map(|(name, content)| (*name, brand.applied(name, content))).collect();
+        let all: Vec<u8> =
+            branded.iter().flat_map(|(_, content)| content.iter().copied()).collect();
         let version = &hash_of(&all)[..HASH];
         let names: Vec<(&str, String)> =
             FILES.iter().filter_map(|(name, _)| Some((*name, hashed(name, version)?))).collect();
-        let files = FILES.iter().map(|(name, content)| {
+        let files = branded.iter().map(|(name, content)| {
             let content = match std::str::from_utf8(content) {
                 Ok(text) => referring(&compact(name, text), &names, version).into_bytes(),
                 Err(_) => content.to_vec(),

@@ -11,10 +11,10 @@ use crate::{LOGGER, config, log, log_trouble, part};
 use seconder::engine::{ApplicationSettings, Engine};
 use seconder::{Result, Settings};
 use seconder_server::routes::Routes;
-use seconder_server::{Listeners, Metrics, Server, Signal, Signals, Tls, Workers};
+use seconder_server::{Brand, Listeners, Metrics, Server, Signal, Signals, Tls, Workers};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The default address of HTTPS.
@@ -110,6 +110,15 @@ fn traces(options: &Serve) -> Result<Option<seconder_server::Traces>> {
     traces.map(Some).map_err(|reason| invalid("otlp", reason))
 }
 
+fn brand(options: &Serve) -> Result<Brand> {
+    let read = |file: &PathBuf| {
+        let unread = |error| invalid("approver-icon", format!("cannot be read: {error}"));
+        std::fs::read(file).map_err(unread)
+    };
+    let icon = options.approver_icon.as_ref().map(read).transpose()?;
+    Brand::new(Some(options.approver_name.clone()), icon)
+}
+
 /// Notes where phones reach the service, as others that use the database have to know too.
 fn publish(engine: &Engine, options: &Serve) -> Result<()> {
     match &options.public_url {
@@ -157,7 +166,7 @@ fn show_delivery(routes: &Routes) {
 /// Returns the listeners that the options ask for.
 pub(super) fn listeners(options: &Serve) -> Result<Listeners> {
     let listeners = Listeners::new().log(log).requests(LOGGER.get().cloned());
-    let listeners = listeners.dialer(options.database.dialer()?);
+    let listeners = listeners.dialer(options.database.dialer()?).brand(brand(options)?);
     let listeners =
         options.operator_listen.iter().try_fold(listeners, |to, addr| to.operators(*addr))?;
     let listeners = match options.metrics {

@@ -1,6 +1,7 @@
 //! The listeners of a server: by network, for monitors, and on local sockets.
 
 use super::{HOUSEKEEPING, Server};
+use crate::approver::Brand;
 use crate::inbound::Beside;
 use crate::invalid;
 use crate::journal::Journal;
@@ -28,7 +29,7 @@ impl Server {
         source: &Arc<dyn Source>,
         (tcp, operators): (Vec<TcpListener>, Vec<TcpListener>),
         clients: Clients,
-        (routes, metrics, dialer): (Option<&Routes>, Option<&Metrics>, &Dialer),
+        (routes, metrics, pictures): (Option<&Routes>, Option<&Metrics>, (&Dialer, &Brand)),
         (journal, write_limit): (&Arc<Journal>, Duration),
     ) -> Result<()> {
         let (Some(runtime), Some(certificate)) = (&self.runtime, &self.certificate) else {
@@ -38,7 +39,7 @@ impl Server {
         if let Some(metrics) = metrics {
             metrics.watch_keys(&clients.wrong_keys);
         }
-        let beside = Beside::of(&**source, (routes, dialer), journal, &self.calls.1)?;
+        let beside = Beside::of(&**source, (routes, pictures), journal, &self.calls.1)?;
         let mut served: Vec<_> =
             tcp.into_iter().map(|listener| (listener, beside.clone())).collect();
         if !operators.is_empty() {
