@@ -119,7 +119,8 @@ macro_rules! open_options {
             /// Only they and /etc/hosts are used, not LDAP, multicast DNS and other sources in nsswitch.conf. An engine
             /// resolves the hosts of callbacks and push messages with them, and its database server. They are queried
             /// in this order. Each is an IP address, with a port if it is not 53: `192.0.2.1`, `192.0.2.1:5353`,
-            /// `[2001:db8::1]:53`.
+            /// `[2001:db8::1]:53`. The word `system` alone has the system's resolver used, with every source in
+            /// nsswitch.conf: on another thread, which goes on after the time-out if the resolver does.
             ///
             /// Call this once for each server. [`Remote`](crate::remote::Remote) describes how names are resolved.
             name_server as name_servers: List => Outgoing,

@@ -124,7 +124,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// `timeout`, `attempts` and `rotate` are honoured. `localhost` is always this machine, and
 /// `.invalid` never resolves. Other sources that `nsswitch.conf` may list, such as LDAP and
 /// multicast DNS (`.local`), are not used, and the error lists them: for a host that only these know,
-/// use its IP address in the URL, or add it to `/etc/hosts`. A name is resolved for each new connection only.
+/// use its IP address in the URL, add it to `/etc/hosts`, or have the system's resolver used by the value `system` of
+/// that setting. A name is resolved for each new connection only.
 ///
 /// The API key is sent to the service only, and appears in no error, log or `Debug` text. Every
 /// copy made for a request is wiped after the request, and the key itself when the client is

@@ -1,7 +1,8 @@
 //! Name resolution.
 //!
 //! The system's resolver can neither be cancelled at a deadline nor, without another thread,
-//! abandoned. So names are resolved here: from `/etc/hosts`, then by DNS, on the caller's thread.
+//! abandoned. So names are resolved here: from `/etc/hosts`, then by DNS, on the caller's thread. The
+//! system's is used only where the setting asks for it.
 
 mod ask;
 mod conf;
@@ -9,6 +10,7 @@ mod hosts;
 mod message;
 mod nsswitch;
 mod order;
+mod system;
 
 use super::deadline::Deadline;
 use super::socket::is_interrupted;
@@ -30,6 +32,8 @@ pub(super) struct Lookup {
     nsswitch_conf: PathBuf,
     /// The name servers of the settings, which replace the ones in `resolv.conf`.
     servers: Vec<SocketAddr>,
+    /// Set if the system's resolver is used, in place of all of these.
+    by_system: bool,
 }
 
 /// The reason why a name could not be resolved.
@@ -39,6 +43,8 @@ pub(super) enum Failure {
     Unknown,
     /// The name has no address here, but `nsswitch.conf` lists these other sources, which may know it.
     NotHere(String),
+    /// The system's resolver found no address, for this reason.
+    System(String),
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
     /// All its addresses are ones that must not be connected to. This is the first of them.
@@ -67,13 +73,18 @@ impl Default for Lookup {
             resolv_conf: "/etc/resolv.conf".into(),
             nsswitch_conf: "/etc/nsswitch.conf".into(),
             servers: Vec::new(),
+            by_system: false,
         }
     }
 }
 
 impl Lookup {
-    /// Uses these name servers, or the ones in `resolv.conf` if the list is empty.
+    /// Uses these name servers, or the ones in `resolv.conf` if the list is empty, or the system's resolver if it has only
+    /// the word for that.
     pub(super) fn new(servers: &[String]) -> Result<Lookup> {
+        if servers == [system::WORD] {
+            return Ok(Lookup { by_system: true, ..Lookup::default() });
+        }
         let servers = servers.iter().map(|server| conf::server(server)).collect::<Result<_>>()?;
         Ok(Lookup { servers, ..Lookup::default() })
     }
@@ -97,6 +108,9 @@ impl Lookup {
         }
         if is_below(&name, "localhost") {
             return order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]);
+        }
+        if self.by_system {
+            return order::by_reach(&system::addresses(host, deadline)?);
         }
         let listed = hosts::addresses(&self.hosts, &name, deadline)?;
         if !listed.is_empty() {
@@ -176,8 +190,12 @@ impl fmt::Display for Failure {
             Failure::NotHere(others) => write!(
                 f,
                 "the name could not be resolved by /etc/hosts and DNS. nsswitch.conf also lists {others}, \
-                 which is not used: if only that knows the name, use its address, or add it to /etc/hosts"
+                 which is not used: if only that knows the name, use its address, add it to /etc/hosts, or set \
+                 name_server to system (not in PAM)"
             ),
+            Failure::System(reason) => {
+                write!(f, "the system's resolver has not found the name: {reason}")
+            }
             Failure::Unanswered(servers) => {
                 let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
                 let servers = servers.join(", ");

@@ -52,7 +52,9 @@ class ClientOptions(Value):
             LDAP, multicast DNS and other sources in nsswitch.conf. An engine resolves the hosts of
             callbacks and push messages with them, and its database server. They are queried in this
             order. Each is an IP address, with a port if it is not 53: ``192.0.2.1``,
-            ``192.0.2.1:5353``, ``[2001:db8::1]:53``.
+            ``192.0.2.1:5353``, ``[2001:db8::1]:53``. The word ``system`` alone has the system's
+            resolver used, with every source in nsswitch.conf: on another thread, which goes on
+            after the time-out if the resolver does.
         allow_loopback_http: Network: allows ``http://`` URLs of this machine. For tests: the API
             key is then sent in the clear.
         service_uid: Socket: the number of the user who runs the service, as ``id -u NAME`` prints

@@ -59,7 +59,7 @@ impl<'a> Values<'a> {
             ca_file: self.trusted("ca_file"),
             pins: self.given("pin", words).unwrap_or_default(),
             proxy: self.given("proxy", |text| Some(Secret::new(text))),
-            name_servers: self.given("name_server", words).unwrap_or_default(),
+            name_servers: self.given("name_server", addresses).unwrap_or_default(),
             names: self.given("names", |text| seconder::wire::Names::new(text).ok()),
             timeout: self.seconds("timeout", 300),
             approval_timeout: self.seconds("approval_timeout", 600),
@@ -355,6 +355,12 @@ fn message(text: &str) -> Option<String> {
         .fold(text.to_owned(), |text, name| text.replace(name, ""));
     let right = text.len() <= LONGEST_MESSAGE && !plain.contains(['{', '}']);
     right.then(|| text.to_owned())
+}
+
+/// Reads addresses, each with a port or without. The word for the system's resolver is none: that would start threads in
+/// the program that asks, and load what `nsswitch.conf` names.
+fn addresses(text: &str) -> Option<Vec<String>> {
+    words(text).filter(|words| words.iter().all(|word| word != "system"))
 }
 
 /// Reads a number of digits that the engine and phones know, or the word for the application's own.

@@ -139,6 +139,10 @@ fn what_the_library_rejects_is_reported_where_it_was_written() {
     let places: Vec<&str> = found.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let lines = ["/pam.conf:3:", "/pam.conf:4:", "/pam.conf:5:", "/pam.conf:5:"];
     assert_eq!(places, lines, "{found:#?}");
+    let text = text.replace("x y", "system");
+    assert!(
+        problems(&text, &[]).iter().any(|line| line.contains("name_server must be IP addresses"))
+    );
 }
 
 #[test]

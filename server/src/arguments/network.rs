@@ -7,7 +7,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct Network {
     /// Name server to resolve names with, in place of those of resolv.conf, as 192.0.2.1 or 192.0.2.1:5353;
-    /// repeat it for more.
+    /// repeat it for more. The word system alone has the system's resolver used, with every source in
+    /// nsswitch.conf.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) name_server: Vec<String>,
     /// Proxy for connections with TLS to other machines, but for the database, as http://host:port. A URL with

@@ -49,7 +49,9 @@ pub struct seconder_open_options {
     /// place of those in /etc/resolv.conf. Only they and /etc/hosts are used, not LDAP, multicast
     /// DNS and other sources in nsswitch.conf. An engine resolves the hosts of callbacks and push
     /// messages with them, and its database server. They are queried in this order. Each is an IP
-    /// address, with a port if it is not 53: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
+    /// address, with a port if it is not 53: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53". The
+    /// word "system" alone has the system's resolver used, with every source in nsswitch.conf: on
+    /// another thread, which goes on after the time-out if the resolver does.
     pub name_servers: *const *const c_char,
     /// The number of texts at `name_servers`, at most 1000.
     pub name_servers_count: usize,

@@ -108,7 +108,7 @@ pub(super) fn server(text: &str) -> Result<SocketAddr> {
         Error::invalid_argument(
             "name_server",
             "must be an IP address with an optional port: 192.0.2.1, 192.0.2.1:5353, \
-             [2001:db8::1]:53",
+             [2001:db8::1]:53; or system alone",
         )
     })
 }

@@ -4,7 +4,7 @@ use super::*;
 use simple_dns::rdata::RData;
 use simple_dns::{CLASS, Name, Packet, PacketFlag, RCODE, ResourceRecord};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -379,7 +379,8 @@ fn the_files_of_the_system_are_used() {
     std::fs::write(&hosts, "127.0.0.7 written\n").unwrap();
     std::fs::write(&resolv_conf, "search nowhere.example broken.example example.com\n").unwrap();
     let servers = vec![searched.address];
-    let lookup = Lookup { hosts, resolv_conf, nsswitch_conf: "/nowhere".into(), servers };
+    let lookup =
+        Lookup { hosts, resolv_conf, nsswitch_conf: "/nowhere".into(), servers, by_system: false };
     let found = |name| lookup.addresses(name, Deadline::within(AMPLE));
     assert_eq!(found("written").unwrap(), ["127.0.0.7".parse::<IpAddr>().unwrap()]);
     assert_eq!(searched.queries.load(Ordering::SeqCst), 0);
@@ -397,6 +398,28 @@ fn the_files_of_the_system_are_used() {
     let queries = searched.queries.load(Ordering::SeqCst);
     assert_eq!(found(&long), Err(Failure::Unknown));
     assert_eq!(searched.queries.load(Ordering::SeqCst), queries + 2);
+}
+
+#[test]
+fn the_resolver_of_the_system_is_used_if_the_setting_says_so() {
+    let system = Lookup::new(&["system".to_owned()]).unwrap();
+    let found = |name| system.addresses(name, Deadline::within(AMPLE));
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let own = own.trim().to_ascii_lowercase();
+    // Most machines know their own name, by whichever source.
+    if let Ok(expected) = (own.as_str(), 0).to_socket_addrs() {
+        let expected: Vec<IpAddr> = expected.map(|address| address.ip()).collect();
+        assert!(found(&own).unwrap().iter().all(|found| expected.contains(found)), "{own}");
+    }
+    assert_eq!(found("name.invalid"), Err(Failure::Unknown));
+    assert_eq!(found("127.0.0.1; ls"), Err(Failure::Unknown));
+    let late = system.addresses("host.example", Deadline::within(Duration::ZERO)).unwrap_err();
+    assert!(
+        late.to_string().starts_with("the system's resolver has not found the name: "),
+        "{late}"
+    );
+    let mixed = Lookup::new(&["system".to_owned(), "127.0.0.1".to_owned()]).err().unwrap();
+    assert!(mixed.to_string().contains("system alone"), "{mixed}");
 }
 
 #[test]
