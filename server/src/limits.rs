@@ -1,8 +1,8 @@
 //! `seconder limits`: the limits of an application.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::print;
-use crate::table::{print_json, table};
+use crate::table::{Json, print_json, table};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::Limits;
@@ -16,35 +16,39 @@ pub(crate) enum Command {
         #[command(flatten)]
         database: Database,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Change limits of the application, and print all of them. `seconder serve` applies them within
-    /// seconds, other programs when they open the database again. One that `--limit` of `seconder serve` sets
-    /// too is set again when that starts again.
+    /// Change limits of the application, and print those that were changed.
+    ///
+    /// `seconder serve` applies them within seconds, other programs when they open the database again. One that
+    /// `--limit` of `seconder serve` sets too is set again when that starts again.
     Set {
         #[command(flatten)]
         database: Database,
         /// Limits to change, such as number_day=10 or countries=1+44; if one is wrong, none is changed.
         #[arg(value_name = "NAME=VALUE", required = true)]
         limits: Vec<String>,
-        /// Print a JSON object.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: Json,
     },
 }
 
 pub(crate) fn run(command: Command) -> Result<()> {
-    let (limits, json) = match command {
-        Command::Show { database, json } => (database.existing()?.operate(&ShowLimits {})?, json),
-        Command::Set { database, limits, json } => {
-            let set = SetLimits { limits: limits.join(" ") };
-            (database.existing()?.operate(&set)?, json)
+    match command {
+        Command::Show { database, json } => {
+            let limits = database.existing()?.operate(&ShowLimits {})?;
+            match json {
+                true => print_json(serde_json::to_string(&limits)),
+                false => print(&shown(&limits)),
+            }
         }
-    };
-    match json {
-        true => print_json(serde_json::to_string(&limits)),
-        false => print(&shown(&limits)),
+        Command::Set { database, limits, json } => {
+            let limits = limits.join(" ");
+            let all = database.existing()?.operate(&SetLimits { limits: limits.clone() })?;
+            let pairs: Vec<_> = limits.split_whitespace().collect();
+            json.print(&all, &pairs.join(", ").replace('=', " "))
+        }
     }
 }
 

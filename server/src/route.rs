@@ -1,6 +1,6 @@
 //! `seconder route`.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{invalid, print};
 use crate::given::{Given, check_number};
 use crate::table::{Json, table};
@@ -24,9 +24,10 @@ const RECEIPT_SECRET: &str = "receipt_secret";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Add a route, or replace all of its settings. They are checked first, and everything that is wrong
-    /// with them is printed. Servers that run use the route within a few seconds. Settings that are
-    /// secrets are stored sealed.
+    /// Add a route, or replace all of its settings.
+    ///
+    /// They are checked first, and everything that is wrong with them is printed. Servers that run use the route
+    /// within a few seconds. Settings that are secrets are stored sealed.
     Set {
         #[command(flatten)]
         database: Database,
@@ -49,7 +50,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         database: Database,
         /// Print each route as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
     /// Print the settings of a route as JSON, without its secrets.
@@ -62,9 +63,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Print the URL to which the provider of a route reports what became of messages, for those who set it
-    /// there. It has a secret: whoever knows it can report too. Where `seconder serve` has --public-url,
-    /// each message has the URL, and it need not be set anywhere.
+    /// Print the URL at which the provider of a route reports.
+    ///
+    /// It is for those who set it at the provider, which reports there what became of messages. It has a secret:
+    /// whoever knows it can report too. Where `seconder serve` has --public-url, each message has the URL, and
+    /// it need not be set anywhere.
     Receipts {
         #[command(flatten)]
         database: Database,
@@ -77,7 +80,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Remove a route. Messages that wait for it take other routes.
+    /// Remove a route.
+    ///
+    /// Messages that wait for it take other routes.
     Remove {
         #[command(flatten)]
         database: Database,
@@ -87,8 +92,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Send a test message by a route, at once and whether or not the route is meant for the number, and
-    /// print what became of it. It fails unless the provider has accepted the message.
+    /// Send a test message by a route, and print what became of it.
+    ///
+    /// It is sent at once, whether or not the route is meant for the number. It fails unless the provider has
+    /// accepted the message.
     Test {
         #[command(flatten)]
         database: Database,

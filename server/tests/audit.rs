@@ -79,7 +79,7 @@ const CHANGES: &[&str] = &[
     "user forget-browsers --user 1",
     "user recovery-codes --user 1",
     "user delete --yes --user 2",
-    "device register --user 1 --type android",
+    "user register-device --user 1 --type android",
     "route set main gateway=twilio account_sid=AC1 auth_token=@secret from=+15550100100",
     "route remove main",
     "lookup set gateway=twilio account_sid=AC1 auth_token=@secret",

@@ -26,7 +26,7 @@ const HERE: [&str; 13] = [
     "keyring use",
     "route test",
     "lookup test",
-    "device register",
+    "user register-device",
     "approval respond",
 ];
 

@@ -7,12 +7,13 @@ use std::fs;
 use std::path::Path;
 
 /// Those that serve, write a format of their own, or look at no database, and `call`, which prints JSON always.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "serve",
     "reload",
     "relay",
     "export",
     "user export",
+    "call",
     "config check",
     "config example",
     "pam check",
@@ -38,10 +39,8 @@ fn commands(within: &[&str], found: &mut Vec<(String, String)>) {
 fn every_command_of_an_operator_has_the_option() {
     let mut found = Vec::new();
     commands(&[], &mut found);
-    assert!(found.len() > 90, "{}", found.len());
     let without = found.iter().filter(|(_, help)| !help.contains("\n      --json"));
-    let without = without.map(|(name, _)| name.as_str());
-    let without: Vec<_> = without.filter(|name| !name.starts_with("call ")).collect();
+    let without: Vec<_> = without.map(|(name, _)| name.as_str()).collect();
     assert_eq!(without, OTHERS);
 }
 
@@ -65,10 +64,9 @@ fn what_was_done_is_an_object() {
     let shown = one(&["user", "show", "--login", "eve"]);
     assert_eq!((&shown["user_id"], &shown["login"]), (&json!(3), &json!("eve")));
     assert_eq!(shown["factors"]["sms"], true);
-    assert_eq!(one(&["user", "factors", "--user", "3"])["sms"], true);
     let codes = one(&["user", "recovery-codes", "--user", "3"]);
     assert!(codes["codes"].as_array().is_some_and(|codes| codes.len() > 1), "{codes}");
-    let device = one(&["device", "register", "--user", "3", "--type", "ios"]);
+    let device = one(&["user", "register-device", "--user", "3", "--type", "ios"]);
     assert!(device["device_id"].is_u64() && device["secret"].is_string());
     let id = device["device_id"].to_string();
     let removed = one(&["user", "remove-device", "--user", "3", "--device", &id]);
