@@ -78,16 +78,12 @@ pub(crate) enum Command {
         /// ends at once, as for a key that others know.
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = seconds)]
         overlap: u64,
+        /// Give it no new key, but end the one before the current one, once no client uses it any more.
+        #[arg(long, conflicts_with = "overlap")]
+        end_overlap: bool,
         /// Print a JSON object.
         #[arg(long, help_heading = COMMON)]
         json: bool,
-    },
-    /// End the key before the current one, once no client uses it any more.
-    EndOverlap {
-        #[command(flatten)]
-        database: Database,
-        #[command(flatten)]
-        json: Json,
     },
     /// Remove an application that has no users, or with its users.
     Delete {
@@ -132,7 +128,17 @@ pub(crate) fn run(command: Command) -> Result<()> {
             let app = database.existing()?.operate(&SetApp { app_id: None, settings })?;
             json.print(&app, &changed)
         }
-        Command::RotateKey { database, overlap, json } => {
+        Command::RotateKey { database, end_overlap: true, json, .. } => {
+            let service = database.existing()?;
+            let app = service.operate(&ShowApp { app_id: None })?;
+            service.operate(&EndOverlap { app_id: None })?;
+            let text = format!("application {} has one key", app.app_id);
+            match json {
+                true => print_json(serde_json::to_string(&json!({ "app_id": app.app_id }))),
+                false => print(&text),
+            }
+        }
+        Command::RotateKey { database, overlap, json, .. } => {
             let rotate = RotateAppKey { app_id: None, overlap: Some(overlap) };
             let rotated = database.existing()?.operate(&rotate)?;
             if json {
@@ -142,13 +148,6 @@ pub(crate) fn run(command: Command) -> Result<()> {
                 crate::log(&format!("the key before it is valid until {}", utc(until)));
             }
             print(rotated.api_key.expose())
-        }
-        Command::EndOverlap { database, json } => {
-            let service = database.existing()?;
-            let app = service.operate(&ShowApp { app_id: None })?;
-            service.operate(&EndOverlap { app_id: None })?;
-            let text = format!("application {} has one key", app.app_id);
-            json.print(&json!({ "app_id": app.app_id }), &text)
         }
         Command::Delete { database, id, users, sure, json } => {
             let service = beside(&database, id)?;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The calls for which people have commands, which do more than the call: they know login names, for example.
-const ELSEWHERE: [(&str, &str); 15] = [
+const OWN_COMMANDS: [(&str, &str); 15] = [
     ("create_user", "user create"),
     ("delete_user", "user delete"),
     ("user_status", "user show"),
@@ -23,8 +23,8 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("set_login", "user set-login"),
     ("remove_login", "user remove-login"),
     ("create_recovery_codes", "user recovery-codes"),
-    ("remove_authenticator", "user remove-authenticator"),
-    ("remove_device", "user remove-device"),
+    ("remove_authenticator", "user remove-factor"),
+    ("remove_device", "user remove-factor"),
     ("invite_device", "user invite-device"),
     ("unlock_user", "user unlock"),
     ("forget", "user forget-browsers"),
@@ -55,8 +55,8 @@ impl Declared {
     }
 
     /// Returns the command that stands for the call, if there is one.
-    fn elsewhere(&self) -> Option<&'static str> {
-        ELSEWHERE.iter().find(|(name, _)| *name == self.route.name).map(|(_, command)| *command)
+    fn own_command(&self) -> Option<&'static str> {
+        OWN_COMMANDS.iter().find(|(name, _)| *name == self.route.name).map(|(_, command)| *command)
     }
 }
 
@@ -112,7 +112,7 @@ fn option(parameter: &str) -> String {
 
 /// Returns the calls of this command.
 fn calls() -> impl Iterator<Item = &'static Declared> {
-    CALLS.iter().filter(|call| call.elsewhere().is_none())
+    CALLS.iter().filter(|call| call.own_command().is_none())
 }
 
 /// Returns the id of an option, which no other option of the command has.
@@ -162,7 +162,7 @@ impl Args for Given {
         let listed = |call: &Declared| {
             let Route { method, path, .. } = call.route;
             let help = format!("{method} {path}");
-            PossibleValue::new(call.name()).help(help).hide(call.elsewhere().is_some())
+            PossibleValue::new(call.name()).help(help).hide(call.own_command().is_some())
         };
         let name = Arg::new(NAME)
             .value_name("NAME")
@@ -205,7 +205,7 @@ impl FromArgMatches for Given {
         let name = matches.get_one::<String>(NAME);
         let call = name.and_then(|name| CALLS.iter().find(|call| call.name() == *name));
         let call = call.ok_or_else(|| clap::Error::new(ErrorKind::MissingRequiredArgument))?;
-        if let Some(command) = call.elsewhere() {
+        if let Some(command) = call.own_command() {
             let message = format!("{} is a command of its own: seconder {command}", call.name());
             return Err(clap::Error::raw(ErrorKind::InvalidValue, message));
         }
@@ -278,7 +278,7 @@ mod tests {
     fn a_call_without_a_name_here_has_a_command() {
         let mut program = crate::Program::command();
         program.build();
-        for (name, command) in ELSEWHERE {
+        for (name, command) in OWN_COMMANDS {
             assert!(CALLS.iter().any(|call| call.route.name == name), "{name}");
             let found = command
                 .split(' ')

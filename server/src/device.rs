@@ -64,17 +64,9 @@ pub(crate) enum Command {
         this: This,
         #[command(flatten)]
         which: Which,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Deny a request, and report that it was not the user's.
-    ///
-    /// Further requests are snoozed for 5 minutes.
-    Report {
-        #[command(flatten)]
-        this: This,
-        #[command(flatten)]
-        which: Which,
+        /// Report that the request was not the user's, too. Further requests are snoozed for 5 minutes.
+        #[arg(long)]
+        report: bool,
         #[command(flatten)]
         json: Json,
     },
@@ -118,11 +110,9 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Approve { this, which, number, json } => {
             respond(&this, &which, ApprovalResponse::Approve, number.as_deref(), json)
         }
-        Command::Deny { this, which, json } => {
-            respond(&this, &which, ApprovalResponse::Deny, None, json)
-        }
-        Command::Report { this, which, json } => {
-            respond(&this, &which, ApprovalResponse::Report, None, json)
+        Command::Deny { this, which, report, json } => {
+            let response = if report { ApprovalResponse::Report } else { ApprovalResponse::Deny };
+            respond(&this, &which, response, None, json)
         }
         Command::Code { this, json } => {
             let code = this.open()?.code()?;

@@ -29,26 +29,13 @@ pub(crate) enum Command {
     Rotate {
         #[command(flatten)]
         database: Database,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Add a key to a keyring without using it, and print its id.
-    ///
-    /// Where machines have copies of the keyring, give the new one to all of them, and then run `seconder
-    /// keyring use` on each.
-    Add {
-        #[command(flatten)]
-        database: Database,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Seal new values with this key of a keyring from now on.
-    Use {
-        #[command(flatten)]
-        database: Database,
-        /// Id of the key, as `seconder keyring list` prints it.
-        #[arg(long, value_name = "ID")]
-        key: KeyId,
+        /// Add the key without using it yet. Where machines have copies of the keyring, give the new one to all of
+        /// them, and then run this on each with --to.
+        #[arg(long)]
+        unused: bool,
+        /// Add no key, but use this one, as `seconder keyring list` prints it.
+        #[arg(long, value_name = "ID", conflicts_with = "unused")]
+        to: Option<KeyId>,
         #[command(flatten)]
         json: Json,
     },
@@ -99,17 +86,14 @@ pub(crate) fn run(command: Command) -> Result<()> {
             let text = format!("keyring {} is created", file.display());
             json.print(&json!({ "file": file.to_string_lossy() }), &text)
         }
-        Command::Rotate { database, json } => {
-            let key = ring(&database)?.rotate()?;
+        Command::Rotate { database, unused, to, json } => {
+            let ring = ring(&database)?;
+            let key = match to {
+                Some(key) => ring.make_current(key).map(|()| key)?,
+                None if unused => ring.add()?,
+                None => ring.rotate()?,
+            };
             json.print(&named(key), &key.to_string())
-        }
-        Command::Add { database, json } => {
-            let key = ring(&database)?.add()?;
-            json.print(&named(key), &key.to_string())
-        }
-        Command::Use { database, key, json } => {
-            ring(&database)?.make_current(key)?;
-            json.print(&named(key), &format!("key {key} is current"))
         }
         Command::List { database, values, json } => list(&database, values, json),
         Command::Reseal { database, json } => {

@@ -203,9 +203,12 @@ enum Command {
     /// Manage approval requests.
     #[command(subcommand)]
     Approval(approval::Command),
-    /// Manage the limits of messages, guesses and requests.
-    #[command(subcommand)]
-    Limits(limits::Command),
+    /// Print or change the limits of messages, guesses and requests.
+    ///
+    /// Without arguments, it prints the limits of the application, each with its default and its range. `seconder
+    /// serve` applies those that are changed within seconds, other programs when they open the database again. One
+    /// that `--limit` of `seconder serve` sets too is set again when that starts again.
+    Limits(limits::Options),
     /// Manage the operators of a service, each with a token and a role.
     #[command(subcommand)]
     Operator(operator::Command),
@@ -225,9 +228,12 @@ enum Command {
     /// Look after configuration files.
     #[command(subcommand)]
     Config(config::Config),
-    /// Check logins by PAM.
-    #[command(subcommand)]
-    Pam(pam::Pam),
+    /// Check the configuration of pam_seconder and seconder-login.
+    ///
+    /// It prints everything that is wrong with it, or what is in effect, and whether the service replies. Run it
+    /// as root, and with --as for a program that does not run as root: files of the user who runs it are trusted
+    /// too.
+    CheckPam(pam::Check),
     /// Print the completions of commands and options for a shell.
     ///
     /// They are for the folder of completions of the shell, such as /usr/share/bash-completion/completions.
@@ -290,10 +296,10 @@ fn run(command: Command) -> Result<Exit> {
         Command::Jobs(command) => jobs::run(command),
         Command::Device(command) => device::run(command),
         Command::Config(config) => config::run(config),
-        Command::Pam(pam) => pam::run(&pam),
+        Command::CheckPam(check) => pam::run(&check),
         Command::Completions { shell } => completions(shell),
         Command::Approval(command) => approval::run(command),
-        Command::Limits(command) => limits::run(command),
+        Command::Limits(options) => limits::run(&options),
         Command::Operator(command) => operator::run(command),
     };
     done.map(|()| Exit::Done)

@@ -68,6 +68,13 @@ fn every_command_has_a_summary_of_one_line() {
     check(&program, "seconder");
 }
 
+/// Counts the commands without `help`: those that do something, and not the groups that list them.
+#[test]
+fn there_are_at_most_90_commands() {
+    let count = commands().len();
+    assert!((60..=90).contains(&count), "{count}");
+}
+
 fn page(name: &str) -> String {
     let mut text = format!(".\\\" Written from the program and man/{name}.in by `make man`.\n");
     for line in read(&format!("{name}.in")).lines() {

@@ -1,8 +1,8 @@
-//! `seconder pam check`: the dialogue of pam_seconder, at a terminal.
+//! `seconder check-pam`: the dialogue of pam_seconder, at a terminal.
 
 use crate::commands::{invalid, print};
 use crate::log;
-use clap::{Args, Subcommand};
+use clap::Args;
 use nix::errno::Errno;
 use nix::unistd::{User, getgrouplist, setgid, setgroups, setuid};
 use seconder::calls::UserStatus;
@@ -12,16 +12,6 @@ use seconder_login::terminal::{StandardError, Terminal};
 use seconder_login::{Login, Nobody, Outcome, log_in_with, run_command};
 use std::ffi::CString;
 use std::path::PathBuf;
-
-#[derive(Subcommand)]
-pub(crate) enum Pam {
-    /// Check the configuration of pam_seconder and seconder-login.
-    ///
-    /// It prints everything that is wrong with it, or what is in effect, and whether the service replies. Run it
-    /// as root, and with --as for a program that does not run as root: files of the user who runs it are trusted
-    /// too.
-    Check(Check),
-}
 
 #[derive(Args)]
 pub(crate) struct Check {
@@ -44,8 +34,7 @@ pub(crate) struct Check {
     arguments: Vec<String>,
 }
 
-pub(crate) fn run(pam: &Pam) -> Result<()> {
-    let Pam::Check(check) = pam;
+pub(crate) fn run(check: &Check) -> Result<()> {
     if let Some(user) = &check.acting {
         act_as(user)?;
     }

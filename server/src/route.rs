@@ -60,23 +60,14 @@ pub(crate) enum Command {
         /// Name of the route.
         #[arg(value_name = "NAME")]
         name: String,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Print the URL at which the provider of a route reports.
-    ///
-    /// It is for those who set it at the provider, which reports there what became of messages. It has a secret:
-    /// whoever knows it can report too. Where `seconder serve` has --public-url, each message has the URL, and
-    /// it need not be set anywhere.
-    Receipts {
-        #[command(flatten)]
-        database: Database,
+        /// Print the URL at which the provider reports what became of messages instead, for those who set it
+        /// there. It has a secret: whoever knows it can report too. Where `seconder serve` has --public-url, each
+        /// message has the URL, and it need not be set anywhere.
+        #[arg(long)]
+        receipts: bool,
         /// URL at which the provider reaches `seconder serve`, as its option of this name.
-        #[arg(long, value_name = "URL")]
+        #[arg(long, value_name = "URL", requires = "receipts")]
         public_url: Option<PublicUrl>,
-        /// Name of the route.
-        #[arg(value_name = "NAME")]
-        name: String,
         #[command(flatten)]
         json: Json,
     },
@@ -128,11 +119,11 @@ pub(crate) fn run(command: Command) -> Result<()> {
             set(&database, &name, GIVEN.read(file, &settings)?, json)
         }
         Command::List { database, json } => list(&database, json),
-        Command::Show { database, name, json } => show(&database, &name, json),
-        Command::Remove { database, name, json } => remove(&database, &name, json),
-        Command::Receipts { database, public_url, name, json } => {
+        Command::Show { database, name, receipts: true, public_url, json } => {
             receipts(&database, public_url, &name, json)
         }
+        Command::Show { database, name, json, .. } => show(&database, &name, json),
+        Command::Remove { database, name, json } => remove(&database, &name, json),
         Command::Test { database, name, number, via, public_url, json } => {
             let sent = test(&database, &name, &number, via, public_url)?;
             let with_id = sent.as_ref().map(|id| format!(", with the id {id}")).unwrap_or_default();

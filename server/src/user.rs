@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
 use seconder::engine::operator::{LockUser, UnlockUser};
-use seconder::model::{AuthenticatorId, DeviceId, LoginName, UserId};
+use seconder::model::{LoginName, UserId};
 use seconder::{Result, Service};
 use serde_json::json;
 
@@ -160,19 +160,19 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Remove an authenticator app of a user, such as that of a lost phone.
+    /// Remove an authenticator app or a device of a user.
     ///
-    /// Its codes are wrong from then on, except on machines that have prepared logins without the service, and
-    /// the remembered browsers of the user are forgotten. A user without an app and a device gets codes by SMS
-    /// again.
-    RemoveAuthenticator {
+    /// The codes of an app are wrong from then on, except on machines that have prepared logins without the
+    /// service, and the remembered browsers of the user are forgotten. A user without an app and a device gets
+    /// codes by SMS again. A device can no longer respond to approval requests, which stay open for the user's
+    /// other devices.
+    RemoveFactor {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
         who: Who,
-        /// Id of the app: see `seconder user show`.
-        #[arg(long, value_name = "ID")]
-        authenticator: AuthenticatorId,
+        #[command(flatten)]
+        which: devices::Which,
         #[command(flatten)]
         json: Json,
     },
@@ -204,20 +204,6 @@ pub(crate) enum User {
         /// says so.
         #[arg(long = "type", value_name = "TYPE")]
         kind: String,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Remove a device of a user, such as a lost phone.
-    ///
-    /// It can no longer respond to approval requests, which stay open for the user's other devices.
-    RemoveDevice {
-        #[command(flatten)]
-        target: Target,
-        #[command(flatten)]
-        who: Who,
-        /// Id of the device: see `seconder user show`.
-        #[arg(long, value_name = "ID")]
-        device: DeviceId,
         #[command(flatten)]
         json: Json,
     },
@@ -337,12 +323,9 @@ pub(crate) fn run(command: User) -> Result<()> {
         }
         User::Export { database, who } => lists::export(&database, &who),
         User::Delete { target, who, sure, json } => delete(&target, &who, sure, json),
-        User::RemoveAuthenticator { target, who, authenticator, json } => {
+        User::RemoveFactor { target, who, which, json } => {
             let (service, user_id) = who.of(&target)?;
-            let _ = service.remove_authenticator(user_id, &authenticator)?;
-            let id = authenticator.as_str();
-            let object = json!({ "user_id": user_id.get(), "authenticator_id": id });
-            json.print(&object, &format!("authenticator app {id} of user {user_id} is removed"))
+            which.remove(&service, user_id, json)
         }
         User::InviteDevice { target, who, invert, json } => {
             let (service, user_id) = who.of(&target)?;
@@ -350,12 +333,6 @@ pub(crate) fn run(command: User) -> Result<()> {
         }
         User::RegisterDevice { database, who, kind, json } => {
             devices::register(&database, &who, &kind, json)
-        }
-        User::RemoveDevice { target, who, device, json } => {
-            let (service, user_id) = who.of(&target)?;
-            let _ = service.remove_device(user_id, device)?;
-            let object = json!({ "user_id": user_id.get(), "device_id": device });
-            json.print(&object, &format!("device {device} of user {user_id} is removed"))
         }
         User::RecoveryCodes { target, who, json } => {
             let (service, user_id) = who.of(&target)?;

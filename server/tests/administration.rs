@@ -8,7 +8,6 @@ mod json;
 mod maintain;
 mod output;
 mod password;
-
 mod tables;
 
 use crate::command::{error_of, printed};
@@ -41,7 +40,7 @@ fn limits_are_shown_and_changed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     drop(database(folder));
-    let shown = printed(folder, &["limits", "show"]);
+    let shown = printed(folder, &["limits"]);
     assert!(shown.starts_with("LIMIT  "), "{shown}");
     let row = |text: &str, name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
@@ -49,14 +48,14 @@ fn limits_are_shown_and_changed() {
     };
     assert_eq!(row(&shown, "tries"), "tries 5 5");
     assert_eq!(row(&shown, "countries"), "countries all all");
-    let changed = printed(folder, &["limits", "set", "tries=3", "countries=1+44"]);
+    let changed = printed(folder, &["limits", "tries=3", "countries=1+44"]);
     assert_eq!(changed, "tries 3, countries 1+44");
-    let shown = printed(folder, &["limits", "show"]);
+    let shown = printed(folder, &["limits"]);
     assert_eq!(row(&shown, "tries"), "tries 3 5");
     assert_eq!(row(&shown, "countries"), "countries 1+44 all");
-    let wrong = error_of(folder, &["limits", "set", "tries=4", "sends=0"]);
+    let wrong = error_of(folder, &["limits", "tries=4", "sends=0"]);
     assert!(wrong.contains("sends") && wrong.contains("1 to 100"), "{wrong}");
-    let object = &objects(folder, &["limits", "show"])[0];
+    let object = &objects(folder, &["limits"])[0];
     assert_eq!((&object["tries"], &object["countries"]), (&3.into(), &vec![1, 44].into()));
 }
 

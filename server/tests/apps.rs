@@ -89,7 +89,7 @@ fn a_key_is_replaced_without_a_request_that_fails() {
     old.app_details().unwrap();
     let again = error_of(folder, &["app", "rotate-key", "--app", "2"]);
     assert!(again.contains("end_overlap") && !again.contains(&new_key), "{again}");
-    printed(folder, &["app", "end-overlap", "--app", "2"]);
+    printed(folder, &["app", "rotate-key", "--end-overlap", "--app", "2"]);
     await_rejection(&old);
     new.app_details().unwrap();
     world.client().app_details().unwrap();

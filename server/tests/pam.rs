@@ -1,4 +1,4 @@
-//! `seconder pam check` and `seconder-login` against a service that runs.
+//! `seconder check-pam` and `seconder-login` against a service that runs.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -34,7 +34,7 @@ fn configured(world: &World, more: &str) -> PathBuf {
 /// Runs it on a terminal, at which this is typed once it asks.
 fn check(conf: &Path, more: &str, typed: &str) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.args(["pam", "check", "--conf"]).arg(conf).args(more.split_whitespace());
+    command.args(["check-pam", "--conf"]).arg(conf).args(more.split_whitespace());
     let mut terminal = Terminal::start(command, 200);
     let mut before = String::new();
     if !typed.is_empty() {

@@ -305,7 +305,7 @@ fn a_message_that_a_command_causes_leaves_by_a_route() {
         (String::from_utf8(output.stdout).unwrap(), errors)
     };
     let request = ["call", "request-sms", "--user", "1", "--force"];
-    let unlimited = || printed(path, &["limits", "set", "number_10_minutes=0", "cool_down=0"]);
+    let unlimited = || printed(path, &["limits", "number_10_minutes=0", "cool_down=0"]);
     unlimited();
     printed(path, &["app", "set", "--install-link", "https://example.com/app"]);
     let provider = Provider::start(200);

@@ -70,10 +70,8 @@ fn manage_users(folder: &Path, target: &[&str]) {
     assert!(renamed.contains("has the login name ada: remove it first"), "{renamed}");
     let taken = fails(&["user", "set-login", "--user", "2", "--login", "ada"]);
     assert!(taken.contains("belongs to another user"), "{taken}");
-    assert_eq!(
-        ok(&["user", "set-login", "--user", "2", "--login", "bob@example.com"]),
-        "user 2 has the login name bob@example.com"
-    );
+    let set = ok(&["user", "set-login", "--user", "2", "--login", "bob@example.com"]);
+    assert_eq!(set, "user 2 has the login name bob@example.com");
     // Only operators see the address.
     let of_operator = |line: &&str| line.starts_with("email ");
     let shown = ok(&["user", "show", "--login", "ada"]);
@@ -86,10 +84,8 @@ fn manage_users(folder: &Path, target: &[&str]) {
     let bob =
         if is_database { "user_id 2\nlogin bob@example.com\n" } else { "user_id 2\nconfirmed" };
     assert!(ok(&["user", "show", "--user", "2"]).starts_with(bob));
-    assert_eq!(
-        ok(&["user", "forget-browsers", "--login", "ada"]),
-        "the remembered browsers of user 1 are forgotten"
-    );
+    let forgotten = ok(&["user", "forget-browsers", "--login", "ada"]);
+    assert_eq!(forgotten, "the remembered browsers of user 1 are forgotten");
     assert!(fails(&["user", "forget-browsers", "--user", "99"]).contains("User not found"));
     let codes = ok(&["user", "recovery-codes", "--login", "ada"]);
     let groups = |line: &str| line.split(' ').map(str::len).collect::<Vec<_>>() == [4, 4, 4];
@@ -200,8 +196,8 @@ fn a_lost_phone_is_removed() {
     assert!(lines[1].starts_with("authenticator id=1 pending created_at="), "{shown}");
     assert!(lines[1].ends_with(" label=\"Ada\u{2019}s phone\""), "{shown}");
     assert!(lines[2].starts_with("device id=1 \"ios\" created_at="), "{shown}");
-    let app = ada(&["remove-authenticator", "--authenticator", "1"]);
-    let device = ada(&["remove-device", "--device", "1"]);
+    let app = ada(&["remove-factor", "--authenticator", "1"]);
+    let device = ada(&["remove-factor", "--device", "1"]);
     for (command, done, nothing) in [
         (app, "authenticator app 1 of user 1 is removed", "no authenticator app with"),
         (device, "device 1 of user 1 is removed", "no device with"),
