@@ -98,7 +98,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::List { database, values, json } => list(&database, values, json),
         Command::Reseal { database, json } => {
             let done = database.existing()?.operate(&Reseal {})?;
-            json.print(&done, &format!("sealed {}\nunreadable {}", done.sealed, done.unreadable))
+            json.print(&done, &format!("sealed {}, unreadable {}", done.sealed, done.unreadable))
         }
         Command::Remove { database, key, json } => {
             database.existing()?.operate(&RemoveKey { key: key.to_string() })?;

@@ -60,7 +60,7 @@ fn keys_are_replaced_while_a_service_runs() {
     assert!(prints(at, &["keyring", "list"]).lines().last().unwrap().ends_with(" current"));
     prints(at, &["keyring", "rotate", "--to", &second]);
     assert!(fails(at, &["keyring", "rotate", "--to", "0123456789abcdef"]).contains("has no key"));
-    assert_eq!(prints(at, &["keyring", "reseal"]), "sealed 3\nunreadable 0");
+    assert_eq!(prints(at, &["keyring", "reseal"]), "sealed 3, unreadable 0");
     assert!(fails(at, &["keyring", "remove", "--key", &first]).contains("less than an hour"));
     assert!(fails(at, &["keyring", "remove", "--key", &second]).contains("is the current key"));
     assert!(fails(at, &["keyring", "remove", "--key", "first"]).contains("16 digits"));
