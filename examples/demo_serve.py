@@ -35,7 +35,7 @@ def main(program: str) -> None:
                     url, api_key=key, client=seconder.ClientOptions(ca_file=certificate)
                 ) as service:
                     user = service.create_user("ada@example.com", "555-010-0123", 1)
-                    invite = [program, "device", "invite", database, f"--user={user.user_id}"]
+                    invite = [program, "user", "invite-device", database, f"--user={user.user_id}"]
                     subprocess.run(invite, check=True)
                     print(advice(certificate))
                     ask(service, user.user_id)

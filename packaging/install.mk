@@ -31,7 +31,7 @@ UNITS := $(addprefix packaging/systemd/seconder.,service socket sysusers tmpfile
 MONITORING := $(wildcard packaging/monitoring/*)
 
 # The page of the PAM module, which Debian has in its package. That of the configuration is with
-# seconder-login, which reads it too, and `seconder pam check`.
+# seconder-login, which reads it too, and `seconder check-pam`.
 PAM_PAGES := man/pam_seconder.8
 
 # Where the built files are.

@@ -1,7 +1,7 @@
 //! Asks a user who logs in for the second factor, and decides whether they may.
 //!
 //! `pam_seconder` and the program `seconder-login` are built on this crate, and so is
-//! `seconder pam check`. It knows neither PAM nor terminals: a [`Conversation`] reaches the user,
+//! `seconder check-pam`. It knows neither PAM nor terminals: a [`Conversation`] reaches the user,
 //! and a [`Journal`] the operator.
 
 mod backend;

@@ -43,7 +43,7 @@ fn page(name: &str) -> String {
         match line {
             "@synopsis" => text += &synopsis(),
             "@about" => text += &prose(&about(&command())),
-            "@options" => text += &list(&command()),
+            "@options" => text += &list(&options(&command())),
             "@statuses" => text += &statuses(),
             "@keys" => text += &KEYS.iter().map(described).collect::<String>(),
             ".Dd @DATE@" => text += &format!(".Dd {}\n", date()),

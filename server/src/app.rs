@@ -1,6 +1,6 @@
 //! `seconder app`: the applications of a database.
 
-use crate::arguments::{AppOptions, Database, seconds};
+use crate::arguments::{AppOptions, COMMON, Database, seconds};
 use crate::commands::{invalid, print, secret_file};
 use crate::prompt::Sure;
 use crate::table::{Json, lines, print_json, table, utc};
@@ -15,8 +15,9 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Add an application to the database, with users of its own, and print its id and its API key.
-    /// `seconder serve` knows it by its key at once.
+    /// Add an application, and print its id and its API key.
+    ///
+    /// It has users of its own. `seconder serve` knows it by its key at once.
     Create {
         #[command(flatten)]
         database: Database,
@@ -30,27 +31,31 @@ pub(crate) enum Command {
         #[command(flatten)]
         settings: AppOptions,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Print the applications of the database, in the order in which they were added.
+    /// Print the applications of the database, oldest first.
     List {
         #[command(flatten)]
         database: Database,
         /// Print each as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Print the settings of an application. It has a key, which `seconder key` prints.
+    /// Print the settings of an application.
+    ///
+    /// It has a key, which `seconder key` prints.
     Show {
         #[command(flatten)]
         database: Database,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Change settings of an application, and print them. `seconder serve` applies them within seconds;
-    /// one that its own options set too is set again when it starts again.
+    /// Change settings of an application, and print those that were changed.
+    ///
+    /// `seconder serve` applies them within seconds; one that its own options set too is set again when it
+    /// starts again.
     Set {
         #[command(flatten)]
         database: Database,
@@ -59,13 +64,13 @@ pub(crate) enum Command {
         name: Option<String>,
         #[command(flatten)]
         settings: AppOptions,
-        /// Print a JSON object.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: Json,
     },
-    /// Give an application a new API key, and print it. The one before it stays valid for a while, in which
-    /// clients are given the new one; until then, callbacks are signed with the one before it, so receivers
-    /// have to accept both.
+    /// Give an application a new API key, and print it.
+    ///
+    /// The one before it stays valid for a while, in which clients are given the new one; until then, callbacks
+    /// are signed with the one before it, so receivers have to accept both.
     RotateKey {
         #[command(flatten)]
         database: Database,
@@ -73,16 +78,12 @@ pub(crate) enum Command {
         /// ends at once, as for a key that others know.
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = seconds)]
         overlap: u64,
+        /// Give it no new key, but end the one before the current one, once no client uses it any more.
+        #[arg(long, conflicts_with = "overlap")]
+        end_overlap: bool,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
-    },
-    /// End the key before the current one, once no client uses it any more.
-    EndOverlap {
-        #[command(flatten)]
-        database: Database,
-        #[command(flatten)]
-        json: Json,
     },
     /// Remove an application that has no users, or with its users.
     Delete {
@@ -123,9 +124,21 @@ pub(crate) fn run(command: Command) -> Result<()> {
             if settings == AppSettings::default() {
                 return Err(invalid("settings", "are missing: give one to change".to_owned()));
             }
-            show(&database.existing()?.operate(&SetApp { app_id: None, settings })?, json)
+            let changed = changed(&settings);
+            let app = database.existing()?.operate(&SetApp { app_id: None, settings })?;
+            json.print(&app, &changed)
         }
-        Command::RotateKey { database, overlap, json } => {
+        Command::RotateKey { database, end_overlap: true, json, .. } => {
+            let service = database.existing()?;
+            let app = service.operate(&ShowApp { app_id: None })?;
+            service.operate(&EndOverlap { app_id: None })?;
+            let text = format!("application {} has one key", app.app_id);
+            match json {
+                true => print_json(serde_json::to_string(&json!({ "app_id": app.app_id }))),
+                false => print(&text),
+            }
+        }
+        Command::RotateKey { database, overlap, json, .. } => {
             let rotate = RotateAppKey { app_id: None, overlap: Some(overlap) };
             let rotated = database.existing()?.operate(&rotate)?;
             if json {
@@ -136,12 +149,6 @@ pub(crate) fn run(command: Command) -> Result<()> {
             }
             print(rotated.api_key.expose())
         }
-        Command::EndOverlap { database, json } => {
-            let service = database.existing()?;
-            let app = service.operate(&ShowApp { app_id: None })?;
-            service.operate(&EndOverlap { app_id: None })?;
-            json.print(&json!({ "app_id": app.app_id }), "")
-        }
         Command::Delete { database, id, users, sure, json } => {
             let service = beside(&database, id)?;
             sure.ask(|| described(&service, id))?;
@@ -149,6 +156,19 @@ pub(crate) fn run(command: Command) -> Result<()> {
             json.print(&json!({ "app_id": id }), &format!("application {id} is removed"))
         }
     }
+}
+
+/// Formats the settings that are given, in one line.
+fn changed(settings: &AppSettings) -> String {
+    let settings = serde_json::to_value(settings).unwrap_or_default();
+    let given = settings.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let shown = given.map(|(name, value)| match value {
+        // Texts have many lines.
+        Value::String(_) if name == "texts" => name.clone(),
+        Value::String(text) => format!("{name} {text}").trim_end().to_owned(),
+        value => format!("{name} {value}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Describes an application that is about to be removed.

@@ -1,6 +1,6 @@
 //! `seconder approval`: approval requests.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{self, print};
 use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Print the open approval requests of the application, the user who was added last first.
+    /// Print the open approval requests of the application.
+    ///
+    /// Those of the user who was added last come first.
     List {
         #[command(flatten)]
         database: Database,
@@ -24,11 +26,12 @@ pub(crate) enum Command {
         #[arg(long, value_name = "COUNT", default_value = "100")]
         limit: usize,
         /// Print each request as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// End an open approval request: it has expired, and nobody can respond to it any more. There is no
-    /// callback.
+    /// End an open approval request.
+    ///
+    /// It has expired, and nobody can respond to it any more. There is no callback.
     Cancel {
         #[command(flatten)]
         database: Database,
@@ -38,8 +41,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Print what a phone has signed when it responded to an approval request, as JSON: the text, the signature
-    /// and the key that verifies it.
+    /// Print what a phone has signed when it responded, as JSON.
+    ///
+    /// It has the text, the signature and the key that verifies it.
     Evidence {
         #[command(flatten)]
         database: Database,
@@ -49,8 +53,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Respond to an approval request as a device. The secret of the device is read from standard
-    /// input, which keeps it out of process listings.
+    /// Respond to an approval request as a device.
+    ///
+    /// The secret of the device is read from standard input, which keeps it out of process listings.
     Respond {
         #[command(flatten)]
         database: Database,

@@ -18,13 +18,16 @@ use std::path::PathBuf;
 /// The database that commands open without any settings.
 pub(crate) const DEFAULT_DATABASE: &str = "sqlite:seconder.db";
 
+/// The heading in the help of the options that most commands have.
+pub(crate) const COMMON: &str = "Common options";
+
 #[derive(Args)]
 pub(crate) struct Database {
     /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those of the
     /// database apply to other commands too, and an option on the command line overrides the setting. Without
     /// this, --database and --service, commands other than `seconder serve` read /etc/seconder/seconder.conf, if that
     /// exists.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = COMMON)]
     pub(crate) config: Option<PathBuf>,
     /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
     /// several nodes share, with --keyring; or sandbox: for one in memory that accepts every code;
@@ -36,7 +39,8 @@ pub(crate) struct Database {
         long = "database",
         value_name = "URL",
         default_value = DEFAULT_DATABASE,
-        value_parser = database_url::DatabaseUrl
+        value_parser = database_url::DatabaseUrl,
+        help_heading = COMMON
     )]
     pub(crate) url: String,
     /// File with the keys that seal the secrets in the database: without it, a copy of the database is
@@ -44,7 +48,7 @@ pub(crate) struct Database {
     /// LoadCredential=keyring:FILE names, if it is there; otherwise, for sqlite:, the file next to the
     /// database with its name and .keys, which is created with it. With postgres: there is no other
     /// default: `seconder keyring create` makes the file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = COMMON)]
     pub(crate) keyring: Option<PathBuf>,
     /// Service to work on from another machine, in place of a database: https: and the address of its
     /// --operator-listen, with --operator-token-file. The user's own seconder.conf(5) can name it.
@@ -53,28 +57,29 @@ pub(crate) struct Database {
         long = "service",
         value_name = "URL",
         requires = "operator_token_file",
-        conflicts_with_all = ["url", "keyring", "api_key_file"]
+        conflicts_with_all = ["url", "keyring", "api_key_file"],
+        help_heading = COMMON
     )]
     pub(crate) service: Option<String>,
     /// File with the token of an operator of that service, which only its owner may read.
-    #[arg(long, value_name = "FILE", requires = "operated")]
+    #[arg(long, value_name = "FILE", requires = "operated", help_heading = COMMON)]
     pub(crate) operator_token_file: Option<PathBuf>,
     /// PEM file with the authorities to trust instead of the system's, for --service.
-    #[arg(long, value_name = "FILE", requires = "operated")]
+    #[arg(long, value_name = "FILE", requires = "operated", help_heading = COMMON)]
     pub(crate) service_ca_file: Option<PathBuf>,
     /// File with the API key of the application; without it, a new database gets a generated key,
     /// which `seconder key` prints.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = COMMON)]
     pub(crate) api_key_file: Option<PathBuf>,
     /// Application to work on, by its id: see `seconder app list`. By default the first one of the
     /// database. `seconder serve` serves every application by its API key; this one is that of the peers
     /// of a local socket.
-    #[arg(long, value_name = "ID", conflicts_with = "api_key_file")]
+    #[arg(long, value_name = "ID", conflicts_with = "api_key_file", help_heading = COMMON)]
     pub(crate) app: Option<i64>,
     /// Word that clients use for `svc` in the names of headers, fields and devices: with `acme`,
     /// the API key is in X-Acme-API-Key and a user's id in acme_id. A new database keeps its names;
     /// of the options for names, an existing one accepts none or all that lead to its own.
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", help_heading = COMMON)]
     pub(crate) names: Option<String>,
     #[command(flatten)]
     pub(crate) single_names: SingleNames,
@@ -86,16 +91,16 @@ pub(crate) struct Database {
 #[derive(Args)]
 pub(crate) struct SingleNames {
     /// Field that holds a user's id, such as svc_id; overrides --names.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = COMMON)]
     pub(crate) id_field: Option<String>,
     /// Device type of the browser, such as svc_chrome; overrides --names.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = COMMON)]
     pub(crate) chrome_device: Option<String>,
     /// Prefix of the header names, such as X-Svc-; overrides --names.
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", help_heading = COMMON)]
     pub(crate) header_prefix: Option<String>,
     /// First part of the paths of approval requests, in place of push.
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", help_heading = COMMON)]
     pub(crate) push_path: Option<String>,
 }
 

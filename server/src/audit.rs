@@ -2,7 +2,7 @@
 
 mod summary;
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{print, print_to_reader};
 use crate::moment;
 use crate::table::{aligned, is_read_by_people, table, utc_of_millis};
@@ -58,7 +58,7 @@ pub(crate) struct Audit {
     #[arg(long, value_name = "COUNT", default_value = "100")]
     limit: usize,
     /// Print each decision as a JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
     /// Print the earliest first, and go on with those that follow until Ctrl-C. On a terminal, the columns
     /// have fixed widths.

@@ -30,9 +30,9 @@ use crate::log_trouble;
 use crate::table::Json;
 use delivery::CallbackLog;
 use seconder::engine::operator::ShowAppKey;
-use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::engine::{ApprovalResponse, RespondToApproval};
 use seconder::keyring::Keyring;
-use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
+use seconder::model::{ApprovalId, DeviceId, Secret};
 use seconder::remote::Dialer;
 use seconder::wire::Names;
 use seconder::{CallOutcome, CallRecord, Error, Result, Scheme, Service, Settings};
@@ -55,21 +55,6 @@ pub(crate) fn key(database: &Database, json: Json) -> Result<()> {
     }
     let key = database.existing()?.operate(&ShowAppKey { app_id: None })?.api_key;
     json.print(&json!({ "api_key": key.expose() }), key.expose())
-}
-
-pub(crate) fn register_device(
-    database: &Database,
-    user: UserId,
-    kind: &str,
-    json: Json,
-) -> Result<()> {
-    database.require_machine()?;
-    let service = database.existing()?;
-    let engine = service.require_engine()?;
-    let device = engine.register_device(user, DeviceType::named(kind, engine.names())?)?;
-    let (id, secret) = (device.device_id, device.secret.expose());
-    let text = format!("device_id {id}\nsecret {secret}");
-    json.print(&json!({ "device_id": id, "secret": secret }), &text)
 }
 
 pub(crate) fn respond_to_approval(
@@ -414,8 +399,14 @@ fn trouble_with(service: &'static str) -> impl Fn(&CallRecord) + Send + Sync {
     }
 }
 
-/// Prints a result. Unlike `println!`, returns an error if standard output cannot be written.
+/// Prints a result. Unlike `println!`, returns an error if standard output cannot be written; but a reader that has
+/// closed the pipe, such as `head`, has all that it wants.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_to_reader(text).map(drop)
+}
+
+/// Prints what a reader must have for the command to go on.
+pub(crate) fn print_needed(text: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{text}").map_err(|error| not_printed(&error))
 }
 

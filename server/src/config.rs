@@ -43,15 +43,18 @@ pub(crate) type Values = BTreeMap<String, Vec<OsString>>;
 
 #[derive(Subcommand)]
 pub(crate) enum Config {
-    /// Check a configuration file, and the files that it names: print all that is wrong, each with its line and
-    /// column, and what is accepted. Run it as the user of the service, who reads these files. No database is
-    /// opened, and nothing is created.
+    /// Check a configuration file, and the files that it names.
+    ///
+    /// It prints all that is wrong, each with its line and column, and what is accepted. Run it as the user of
+    /// the service, who reads these files. No database is opened, and nothing is created.
     Check {
         /// File to check.
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Print a configuration file with every setting, explained and commented out.
+    /// Print a configuration file with every setting, commented out.
+    ///
+    /// Each is explained.
     Example,
 }
 
@@ -142,9 +145,9 @@ fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder:
 /// settings that it cannot be used with.
 ///
 /// # Errors
-/// All errors in the file.
-pub(crate) fn command() -> seconder::Result<Program> {
-    arguments().map(Program::parse_from)
+/// All errors in the file; those of the command line are returned inside.
+pub(crate) fn command() -> seconder::Result<Result<Program, clap::Error>> {
+    arguments().map(Program::try_parse_from)
 }
 
 /// Reads the options of `seconder serve` as this process would be started with them now, and their values as text: the

@@ -1,14 +1,13 @@
-//! `seconder device`: the devices of users, and a device that is this program.
+//! `seconder device`: a device that is this program.
 
-use crate::arguments::Database;
+use crate::arguments::COMMON;
 use crate::commands::{self, invalid, print};
 use crate::prompt;
-use crate::qr::{self, Screen};
 use crate::table::{Json, print_json, table, utc};
 use clap::{Args, Subcommand};
 use seconder::engine::ApprovalResponse;
 use seconder::engine::approver::misleads;
-use seconder::model::{ApprovalId, Secret, UserId};
+use seconder::model::{ApprovalId, Secret};
 use seconder::{Error, Result};
 use seconder_server::{ApproverDevice, PendingRequest};
 use serde_json::{Value, json};
@@ -18,39 +17,11 @@ use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Invite a user to register a phone: print a link, a QR code of it at a terminal, and the code in it, which
-    /// can be typed too. The invitation is valid for ten minutes, and can be used once. `seconder serve` has to
-    /// have been started with --public-url.
-    Invite {
-        #[command(flatten)]
-        database: Database,
-        /// Id of the user.
-        #[arg(long, value_name = "ID")]
-        user: UserId,
-        /// Exchange dark and light in the QR code, for a reader that does not find it.
-        #[arg(long)]
-        invert: bool,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Register a device for a user, and print its id and the secret that authenticates it; the
-    /// secret is shown only once.
+    /// Register this program as a device by the link of an invitation.
+    ///
+    /// The link is read from standard input. The key of the device is written to a new file, which only its
+    /// owner can read.
     Register {
-        #[command(flatten)]
-        database: Database,
-        /// Id of the user.
-        #[arg(long, value_name = "ID")]
-        user: UserId,
-        /// Type of the device: android, android_tablet, ios or svc_chrome, which has another name where --names
-        /// says so.
-        #[arg(long = "type", value_name = "TYPE")]
-        kind: String,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Register this program as a device by the link of an invitation, which is read from standard input. Its key
-    /// is written to a new file, which only its owner can read.
-    Enrol {
         #[command(flatten)]
         this: This,
         /// What the user's other devices call it.
@@ -65,16 +36,17 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Print the approval requests that this device can respond to, the oldest first.
+    /// Print the approval requests for this device, the oldest first.
     Pending {
         #[command(flatten)]
         this: This,
         /// Print each request as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Approve a request. Without its UUID, the only one that there is is shown at a terminal, and approved once that
-    /// is confirmed.
+    /// Approve a request.
+    ///
+    /// Without its UUID, the only one that there is is shown at a terminal, and approved once that is confirmed.
     Approve {
         #[command(flatten)]
         this: This,
@@ -92,15 +64,9 @@ pub(crate) enum Command {
         this: This,
         #[command(flatten)]
         which: Which,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Deny a request, and report that it was not the user's. Further requests are snoozed for 5 minutes.
-    Report {
-        #[command(flatten)]
-        this: This,
-        #[command(flatten)]
-        which: Which,
+        /// Report that the request was not the user's, too. Further requests are snoozed for 5 minutes.
+        #[arg(long)]
+        report: bool,
         #[command(flatten)]
         json: Json,
     },
@@ -136,23 +102,17 @@ pub(crate) struct Which {
 
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Invite { database, user, invert, json } => invite(&database, user, invert, json),
-        Command::Register { database, user, kind, json } => {
-            commands::register_device(&database, user, &kind, json)
-        }
-        Command::Enrol { this, name, ca_file, link_file, json } => {
+        Command::Register { this, name, ca_file, link_file, json } => {
             let link = commands::secret_from(link_file.as_deref(), "link-file")?;
-            enrol(&this, &link, &name, ca_file.as_deref(), json)
+            register(&this, &link, &name, ca_file.as_deref(), json)
         }
         Command::Pending { this, json } => pending(&this.open()?, json),
         Command::Approve { this, which, number, json } => {
             respond(&this, &which, ApprovalResponse::Approve, number.as_deref(), json)
         }
-        Command::Deny { this, which, json } => {
-            respond(&this, &which, ApprovalResponse::Deny, None, json)
-        }
-        Command::Report { this, which, json } => {
-            respond(&this, &which, ApprovalResponse::Report, None, json)
+        Command::Deny { this, which, report, json } => {
+            let response = if report { ApprovalResponse::Report } else { ApprovalResponse::Deny };
+            respond(&this, &which, response, None, json)
         }
         Command::Code { this, json } => {
             let code = this.open()?.code()?;
@@ -162,27 +122,19 @@ pub(crate) fn run(command: Command) -> Result<()> {
     }
 }
 
-fn invite(database: &Database, user: UserId, invert: bool, json: Json) -> Result<()> {
-    let invited = database.existing()?.invite_device(user)?;
-    let (link, code) = (invited.link.expose(), invited.code.expose());
-    let minutes = invited.expires_in / 60;
-    let mut text = String::new();
-    if std::io::stdout().is_terminal() {
-        // A link is short enough for every terminal but the narrowest, and is printed below in any case.
-        text = qr::draw(link, Screen::of_output(), invert).map_or_else(String::new, |qr| qr + "\n");
-    }
-    text += &format!("{link}\ncode: {code}\nvalid for {minutes} minutes, for one phone");
-    let object = json!({ "link": link, "code": code, "expires_in": invited.expires_in });
-    json.print(&object, &text)
-}
-
 impl This {
     fn open(&self) -> Result<ApproverDevice> {
         ApproverDevice::read(&commands::secret_file("device-file", &self.device_file)?)
     }
 }
 
-fn enrol(this: &This, link: &Secret, name: &str, ca_file: Option<&Path>, json: Json) -> Result<()> {
+fn register(
+    this: &This,
+    link: &Secret,
+    name: &str,
+    ca_file: Option<&Path>,
+    json: Json,
+) -> Result<()> {
     // Before the invitation is used up.
     let file = new_file(&this.device_file)?;
     let registered = ApproverDevice::register(link, name, ca_file);

@@ -1,7 +1,8 @@
 //! `seconder doctor`: checks of everything that the service depends on.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::print;
+use crate::exit::Exit;
 use crate::moment::now;
 use crate::table::{print_json, table};
 use clap::Args;
@@ -16,7 +17,6 @@ use seconder::remote::Dialer;
 use seconder_server::routes::reach;
 use seconder_server::{CERTIFICATE_RENEWAL, Tls};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 #[cfg(unix)]
 use std::process::{Command, Stdio};
 #[cfg(unix)]
@@ -50,7 +50,7 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "FILE")]
     pid_file: Option<PathBuf>,
     /// Print each check as a JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
 }
 
@@ -63,7 +63,7 @@ fn shown_status(status: Health) -> &'static str {
 }
 
 /// Makes all checks. The process fails if one of them has.
-pub(crate) fn run(options: &Doctor) -> Result<ExitCode> {
+pub(crate) fn run(options: &Doctor) -> Result<Exit> {
     let mut findings = Vec::new();
     match options.database.existing() {
         Ok(service) => {
@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Doctor) -> Result<ExitCode> {
         print(&shown(&findings))?;
     }
     let has_failed = findings.iter().any(|finding| finding.status == Health::Failed);
-    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok((!has_failed).into())
 }
 
 fn shown(findings: &[Finding]) -> String {

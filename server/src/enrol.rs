@@ -1,6 +1,7 @@
 //! Enrolling an authenticator app at a terminal.
 
-use crate::commands::{invalid, print};
+use crate::arguments::COMMON;
+use crate::commands::{invalid, print_needed as print};
 use crate::prompt;
 use crate::qr::{self, Screen};
 use crate::target::LocalTarget;
@@ -31,6 +32,9 @@ pub(crate) struct Enrol {
     /// the user who runs the command.
     #[arg(long, value_name = "NAME")]
     login: Option<LoginName>,
+    /// Id of the user, in place of the login name; over a socket, only for root.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["login", "email", "cellphone", "use_known"])]
+    user: Option<UserId>,
     /// E-mail address of a user whom the service does not know yet; without it, the command asks.
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
@@ -53,7 +57,7 @@ pub(crate) struct Enrol {
     /// input, one in each line, print an object for each wrong one, and at last one that says that
     /// the app is `enrolled`, with the `recovery_codes`, or with null and the `reason` if there are
     /// none.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
 }
 
@@ -66,6 +70,14 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
     }
     // A user who can write the database, or has the API key, can change every account anyway.
     let for_any = getuid().is_root() || !options.target.is_socket();
+    if let Some(user_id) = options.user {
+        if !for_any {
+            return Err(invalid("user", "is for root alone, or with --database".to_owned()));
+        }
+        let service = options.target.open_to_call()?;
+        enrol(options, &service, &Account::of_id(&service, user_id)?)?;
+        return recovery_codes(options, &service, user_id);
+    }
     let login = login_name(options.login.as_ref(), getuid(), for_any)?;
     let service = options.target.open_to_call()?;
     let known = user::find(&service, &login)?;
@@ -88,8 +100,29 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
         return Err(invalid("login", reason));
     }
     let user_id = found.user_id;
-    enrol(options, &service, &found)?;
+    enrol(options, &service, &Account::of(&found))?;
     recovery_codes(options, &service, user_id)
+}
+
+/// The account that an app is enrolled for.
+struct Account {
+    user_id: UserId,
+    login: Option<LoginName>,
+    /// Whether it has an app already.
+    authenticator: bool,
+}
+
+impl Account {
+    fn of(found: &FoundUser) -> Account {
+        let login = Some(found.login.clone());
+        Account { user_id: found.user_id, login, authenticator: found.authenticator }
+    }
+
+    fn of_id(service: &Service, user_id: UserId) -> Result<Account> {
+        let factors = service.user_status(user_id)?.factors.unwrap_or_default();
+        let authenticator = factors.authenticators.iter().any(|app| app.confirmed);
+        Ok(Account { user_id, login: None, authenticator })
+    }
 }
 
 /// Returns whether anything protects the account of a user.
@@ -180,11 +213,11 @@ fn given_or_asked(
 }
 
 /// Shows a new key until a code of it was accepted. Until then, an earlier app stays valid.
-fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
+fn enrol(options: &Enrol, service: &Service, user: &Account) -> Result<()> {
     let uri = service.enrol_authenticator(user.user_id)?.uri;
     let app = Totp::from_uri(uri.expose())?;
     if options.json {
-        let (user_id, login) = (user.user_id.get(), user.login.as_str());
+        let (user_id, login) = (user.user_id.get(), user.login.as_ref().map(LoginName::as_str));
         object(json!({ "user_id": user_id, "login": login, "uri": uri.expose() }))?;
     } else if user.authenticator {
         print("The user's present app stays valid until a code of the new key was accepted.")?;

@@ -1,6 +1,6 @@
 //! `seconder forward`: the move of an application from another service.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::print;
 use crate::table::{Json, print_json, table};
 use clap::Subcommand;
@@ -11,17 +11,19 @@ use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Print how many calls were forwarded, how many of them failed, and how many users are known to be there,
-    /// were taken over, and were returned.
+    /// Count forwarded calls, and users there, taken over and returned.
+    ///
+    /// It also says how many of the calls have failed.
     Status {
         #[command(flatten)]
         database: Database,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Forward the calls for a user who is here again. What is known of the user here stays, and is not used
-    /// until `seconder forward take`.
+    /// Forward the calls for a user who is here again.
+    ///
+    /// What is known of the user here stays, and is not used until `seconder forward take`.
     Return {
         #[command(flatten)]
         database: Database,
@@ -31,8 +33,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Take over a user whose number and e-mail address have passed through, or who was returned, even if the
-    /// user has an app at the other service: its codes are not accepted here.
+    /// Take over a user who was returned, or has passed through.
+    ///
+    /// The number and the e-mail address of the user must have passed through. The user may have an app at the
+    /// other service: its codes are not accepted here.
     Take {
         #[command(flatten)]
         database: Database,

@@ -2,6 +2,7 @@
 
 mod questions;
 
+use crate::arguments::COMMON;
 use crate::arguments::Serve;
 use crate::commands::{self, invalid, print};
 use crate::part::{self, Part};
@@ -27,7 +28,7 @@ pub(crate) struct Init {
     #[arg(long)]
     no_input: bool,
     /// Print an object with the files, instead of what to do next.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
     /// Settings of the file, by their names in seconder.conf(5), such as database=sqlite:/path/file.db
     /// or self_signed=true; repeat those that take a list. Names of files are made absolute.

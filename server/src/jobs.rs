@@ -1,6 +1,6 @@
 //! `seconder jobs`.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{print, print_to_reader};
 use crate::table::{is_read_by_people, print_json, table, utc_of_millis};
 use clap::{Args, Subcommand};
@@ -17,35 +17,42 @@ const PAGE: u32 = 500;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Print jobs, route by route: those that wait before those that failed and those that were sent, and of
-    /// each route the latest due first. It is a table on a terminal. A program gets a line of words for each,
-    /// with more of it, and with times in Unix seconds.
+    /// Print jobs, route by route.
+    ///
+    /// Those that wait come before those that failed and those that were sent, and of each route the latest due
+    /// first. It is a table on a terminal. A program gets a line of words for each, with more of it, and with
+    /// times in Unix seconds.
     List(List),
-    /// Count the jobs of each route and kind: how many wait, are being attempted (leased), and were sent or
-    /// failed in the last 24 hours; for how long the oldest has waited; and within which time half and 99 %
-    /// of those that were sent were. It is a table on a terminal, and a line of words for each pair
-    /// otherwise. Of each queue, 10 000 jobs are counted at most: with a +, there are more. Of what was
-    /// sent, those count whose provider gave them an id.
+    /// Count the jobs of each route and kind.
+    ///
+    /// It says how many wait, are being attempted (leased), and were sent or failed in the last 24 hours; for
+    /// how long the oldest has waited; and within which time half and 99 % of those that were sent were. It is a
+    /// table on a terminal, and a line of words for each pair otherwise. Of each queue, 10 000 jobs are counted
+    /// at most: with a +, there are more. Of what was sent, those count whose provider gave them an id.
     Status {
         #[command(flatten)]
         database: Database,
         /// Print each route and kind as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
     /// Print everything about a job that is stored, but for what it carries.
     Show(One),
-    /// Have jobs attempted at once: those that wait, and those that failed. A callback that failed gets the
-    /// attempts and the time of a new one. A message can be sent only while its code is valid; after
-    /// that, the user has to request a new one. `seconder serve` attempts them within seconds, and
-    /// `seconder jobs run` when it is run.
+    /// Have jobs attempted at once: those that wait, and those that failed.
+    ///
+    /// A callback that failed gets the attempts and the time of a new one. A message can be sent only while its
+    /// code is valid; after that, the user has to request a new one. `seconder serve` attempts them within
+    /// seconds, and `seconder jobs run` when it is run.
     Replay(Several),
-    /// Remove jobs that wait or are being attempted; an attempt that was begun goes on. The messages count
-    /// for no limit, and the audit has a row for each.
+    /// Remove jobs that wait or are being attempted.
+    ///
+    /// An attempt that was begun goes on. The messages count for no limit, and the audit has a row for each.
     Cancel(Several),
-    /// Make the attempts that are due, for programs without `seconder serve`: by cron, say. Messages go
-    /// where `seconder serve` sends them. Prints how many messages and callbacks were sent, wait for
-    /// another attempt, and failed for good, if there were any; that some failed is no error.
+    /// Make the attempts that are due, without `seconder serve`.
+    ///
+    /// Cron can run it. Messages go where `seconder serve` sends them. It prints how many messages and callbacks
+    /// were sent, wait for another attempt, and failed for good, if there were any; that some failed is no
+    /// error.
     Run {
         #[command(flatten)]
         database: Database,
@@ -57,7 +64,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "URL")]
         public_url: Option<PublicUrl>,
         /// Print the numbers as a JSON object, also if there was nothing to do.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
 }
@@ -82,7 +89,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "COUNT", default_value = "100")]
     limit: usize,
     /// Print each job as a JSON object, in which times are in milliseconds.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
 }
 
@@ -91,7 +98,7 @@ pub(crate) struct One {
     #[command(flatten)]
     database: Database,
     /// Print it as a JSON object, in which times are in milliseconds.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
     /// Id of the job: 16 hexadecimal digits.
     #[arg(value_name = "ID")]
@@ -103,7 +110,7 @@ pub(crate) struct Several {
     #[command(flatten)]
     database: Database,
     /// Print each of them as a JSON object, in which times are in milliseconds.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
     /// Ids of jobs: 16 hexadecimal digits each. After an error, those that follow are left alone.
     #[arg(value_name = "ID", required = true)]

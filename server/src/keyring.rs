@@ -1,6 +1,6 @@
 //! The commands for keyrings.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{invalid, print};
 use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
@@ -12,8 +12,9 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Create a keyring with one key, readable by its owner only. A database file gets one of its own
-    /// when it is created, so this is for keyrings in other places.
+    /// Create a keyring with one key, readable by its owner only.
+    ///
+    /// A database file gets one of its own when it is created, so this is for keyrings in other places.
     Create {
         /// File to create, in a folder that exists. A file that exists is left unchanged.
         #[arg(value_name = "FILE")]
@@ -21,35 +22,26 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Add a key to a keyring, seal new values with it from now on, and print its id. Processes that
-    /// use the keyring notice it at their next write, except those that were given a copy of it, such
-    /// as a credential of systemd: restart those. Back up the keyring again.
+    /// Add a key to a keyring, seal with it from now on, and print its id.
+    ///
+    /// Processes that use the keyring notice it at their next write, except those that were given a copy of it,
+    /// such as a credential of systemd: restart those. Back up the keyring again.
     Rotate {
         #[command(flatten)]
         database: Database,
+        /// Add the key without using it yet. Where machines have copies of the keyring, give the new one to all of
+        /// them, and then run this on each with --to.
+        #[arg(long)]
+        unused: bool,
+        /// Add no key, but use this one, as `seconder keyring list` prints it.
+        #[arg(long, value_name = "ID", conflicts_with = "unused")]
+        to: Option<KeyId>,
         #[command(flatten)]
         json: Json,
     },
-    /// Add a key to a keyring without using it, and print its id. Where machines have copies of the
-    /// keyring, give the new one to all of them, and then run `seconder keyring use` on each.
-    Add {
-        #[command(flatten)]
-        database: Database,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Seal new values with this key of a keyring from now on.
-    Use {
-        #[command(flatten)]
-        database: Database,
-        /// Id of the key, as `seconder keyring list` prints it.
-        #[arg(long, value_name = "ID")]
-        key: KeyId,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Print the keys of a keyring, oldest first: the id of each, when it was made, and `current` for the one
-    /// that new values are sealed with, or `old`.
+    /// Print the keys of a keyring, oldest first.
+    ///
+    /// Each has its id, when it was made, and `current` if new values are sealed with it, or `old`.
     List {
         #[command(flatten)]
         database: Database,
@@ -58,20 +50,23 @@ pub(crate) enum Command {
         #[arg(long)]
         values: bool,
         /// Print each key as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Seal with the current key what was sealed with others, while the service runs. It prints how
-    /// many values it has sealed anew and how many it could not read, and can be interrupted.
+    /// Seal with the current key what was sealed with others.
+    ///
+    /// The service goes on meanwhile. It prints how many values it has sealed anew and how many it could not
+    /// read, and can be interrupted.
     Reseal {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         json: Json,
     },
-    /// Remove a key with which nothing in the database is sealed, at the earliest an hour after the
-    /// keyring was changed. Copies of the database that were made before may need it: keep a copy of
-    /// the keyring with them.
+    /// Remove a key with which nothing in the database is sealed.
+    ///
+    /// This is possible an hour after the keyring was changed, at the earliest. Copies of the database that were
+    /// made before may need it: keep a copy of the keyring with them.
     Remove {
         #[command(flatten)]
         database: Database,
@@ -88,28 +83,26 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Create { file, json } => {
             Keyring::at(&file).create()?;
-            json.print(&json!({ "file": file.to_string_lossy() }), "")
+            let text = format!("keyring {} is created", file.display());
+            json.print(&json!({ "file": file.to_string_lossy() }), &text)
         }
-        Command::Rotate { database, json } => {
-            let key = ring(&database)?.rotate()?;
+        Command::Rotate { database, unused, to, json } => {
+            let ring = ring(&database)?;
+            let key = match to {
+                Some(key) => ring.make_current(key).map(|()| key)?,
+                None if unused => ring.add()?,
+                None => ring.rotate()?,
+            };
             json.print(&named(key), &key.to_string())
-        }
-        Command::Add { database, json } => {
-            let key = ring(&database)?.add()?;
-            json.print(&named(key), &key.to_string())
-        }
-        Command::Use { database, key, json } => {
-            ring(&database)?.make_current(key)?;
-            json.print(&named(key), "")
         }
         Command::List { database, values, json } => list(&database, values, json),
         Command::Reseal { database, json } => {
             let done = database.existing()?.operate(&Reseal {})?;
-            json.print(&done, &format!("sealed {}\nunreadable {}", done.sealed, done.unreadable))
+            json.print(&done, &format!("sealed {}, unreadable {}", done.sealed, done.unreadable))
         }
         Command::Remove { database, key, json } => {
             database.existing()?.operate(&RemoveKey { key: key.to_string() })?;
-            json.print(&named(key), "")
+            json.print(&named(key), &format!("key {key} is removed"))
         }
     }
 }

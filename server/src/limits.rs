@@ -1,51 +1,34 @@
 //! `seconder limits`: the limits of an application.
 
 use crate::arguments::Database;
-use crate::commands::print;
-use crate::table::{print_json, table};
-use clap::Subcommand;
+use crate::table::{Json, table};
+use clap::Args;
 use seconder::Result;
 use seconder::engine::Limits;
 use seconder::engine::operator::{SetLimits, ShowLimits};
 use serde_json::Value;
 
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Print the limits of the application, each with its default and its range.
-    Show {
-        #[command(flatten)]
-        database: Database,
-        /// Print a JSON object.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Change limits of the application, and print all of them. `seconder serve` applies them within
-    /// seconds, other programs when they open the database again. One that `--limit` of `seconder serve` sets
-    /// too is set again when that starts again.
-    Set {
-        #[command(flatten)]
-        database: Database,
-        /// Limits to change, such as number_day=10 or countries=1+44; if one is wrong, none is changed.
-        #[arg(value_name = "NAME=VALUE", required = true)]
-        limits: Vec<String>,
-        /// Print a JSON object.
-        #[arg(long)]
-        json: bool,
-    },
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    database: Database,
+    /// Limits to change, such as number_day=10 or countries=1+44; if one is wrong, none is changed.
+    #[arg(value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    #[command(flatten)]
+    json: Json,
 }
 
-pub(crate) fn run(command: Command) -> Result<()> {
-    let (limits, json) = match command {
-        Command::Show { database, json } => (database.existing()?.operate(&ShowLimits {})?, json),
-        Command::Set { database, limits, json } => {
-            let set = SetLimits { limits: limits.join(" ") };
-            (database.existing()?.operate(&set)?, json)
-        }
-    };
-    match json {
-        true => print_json(serde_json::to_string(&limits)),
-        false => print(&shown(&limits)),
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let service = options.database.existing()?;
+    if options.limits.is_empty() {
+        let limits = service.operate(&ShowLimits {})?;
+        return options.json.print(&limits, &shown(&limits));
     }
+    let limits = options.limits.join(" ");
+    let all = service.operate(&SetLimits { limits: limits.clone() })?;
+    let pairs: Vec<_> = limits.split_whitespace().collect();
+    options.json.print(&all, &pairs.join(", ").replace('=', " "))
 }
 
 fn shown(limits: &Limits) -> String {

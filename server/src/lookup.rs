@@ -16,9 +16,10 @@ const GIVEN: Given = Given { fields: gateway::lookup_settings, check: routes::ch
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Set the provider, or replace all of its settings. They are checked first, and everything that is
-    /// wrong with them is printed. Servers that run use it within a few seconds. Settings that are
-    /// secrets are stored sealed.
+    /// Set the provider, or replace all of its settings.
+    ///
+    /// They are checked first, and everything that is wrong with them is printed. Servers that run use it within
+    /// a few seconds. Settings that are secrets are stored sealed.
     Set {
         #[command(flatten)]
         database: Database,
@@ -47,8 +48,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Look a number up once, and print what is known of it. It counts for no limit, and nothing of it is
-    /// kept. It fails unless the provider has responded.
+    /// Look a number up once, and print what is known of it.
+    ///
+    /// It counts for no limit, and nothing of it is kept. It fails unless the provider has responded.
     Test {
         #[command(flatten)]
         database: Database,

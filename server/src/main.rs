@@ -10,6 +10,7 @@ mod config;
 mod device;
 mod doctor;
 mod enrol;
+mod exit;
 mod forward;
 mod given;
 #[cfg(unix)]
@@ -38,6 +39,7 @@ use arguments::{Database, Serve};
 use arguments::{Relay, Reload};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use exit::Exit;
 use prompt::Sure;
 use seconder::Result;
 use seconder_server::{Entry, Level, Logger};
@@ -49,7 +51,7 @@ use table::Json;
 
 /// Run a two-factor authentication service and manage its database.
 #[derive(Parser)]
-#[command(name = "seconder", version, arg_required_else_help = true)]
+#[command(name = "seconder", version, arg_required_else_help = true, max_term_width = 100)]
 struct Program {
     #[command(subcommand)]
     command: Command,
@@ -57,48 +59,63 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the service, over HTTPS or for the processes of this machine, until SIGTERM, SIGQUIT or
-    /// Ctrl-C, which let calls in progress finish within 10 seconds. SIGHUP reads the configuration file, and
-    /// the files that it names, again: `seconder reload`. The files of --certificate and --key are also read a
-    /// few seconds after they have changed; SIGUSR1, SIGUSR2, SIGALRM
-    /// and SIGIO are logged, and have no effect.
+    /// Run the service until a signal stops it.
+    ///
+    /// It serves over HTTPS or for the processes of this machine. SIGTERM, SIGQUIT and Ctrl-C stop it, and let
+    /// calls in progress finish within 10 seconds. SIGHUP reads the configuration file, and the files that it
+    /// names, again: `seconder reload`. The files of --certificate and --key are also read a few seconds after
+    /// they have changed; SIGUSR1, SIGUSR2, SIGALRM and SIGIO are logged, and have no effect.
     Serve(Box<Serve>),
-    /// Set up a service: write a configuration file with every setting explained, and create the database that it
-    /// names, and its keyring. At a terminal, it asks for what is not given. After an error there is no
-    /// configuration file, and the same command can be run again. If the folder of the database belongs to another user, root creates the database as that user.
+    /// Set up a service: its configuration file, database and keyring.
+    ///
+    /// It writes a configuration file with every setting explained, and creates the database that it names, and
+    /// its keyring. At a terminal, it asks for what is not given. After an error there is no configuration file,
+    /// and the same command can be run again. If the folder of the database belongs to another user, root
+    /// creates the database as that user.
     #[cfg(unix)]
     Init(init::Init),
-    /// Have a running service read its configuration file again, with the texts, the certificate and its key,
-    /// and print what became of it: which settings have changed, and which need a restart. With a file that
-    /// is not valid, nothing changes, and this fails.
+    /// Have a running service read its configuration file again.
+    ///
+    /// It also reads the texts, the certificate and its key again, and prints what became of it: which settings
+    /// have changed, and which need a restart. With a file that is not valid, nothing changes, and this fails.
     #[cfg(unix)]
     Reload(Reload),
-    /// Pass calls of processes of this machine on to a remote service, with an API key that they need
-    /// not know. Signals have the same effects as with `seconder serve`.
+    /// Pass calls of processes of this machine on to a remote service.
+    ///
+    /// The relay has the API key, which those processes need not know. Signals have the same effects as with
+    /// `seconder serve`.
     #[cfg(unix)]
     Relay(Relay),
-    /// Check what the service depends on, and print what is wrong and what to do: the database, its keyring, the
-    /// clock, routes and messages, limits, the disk, the certificate. It fails if a check has failed; what is only
-    /// to be looked at is a warning. Services go on meanwhile.
+    /// Check what the service depends on, and print what to do.
+    ///
+    /// It checks the database, its keyring, the clock, routes and messages, limits, the disk and the
+    /// certificate. It fails if a check has failed; what is only to be looked at is a warning. Services go on
+    /// meanwhile.
     Doctor(doctor::Doctor),
-    /// Check a database file, give back the space of its log, and remove what has expired, while services use it.
-    /// It fails if the file is damaged. Run it every week, and with --full before the oldest backup is removed.
-    /// A database on a server is checked and vacuumed by the server.
+    /// Check a database file, and remove what has expired.
+    ///
+    /// It also gives back the space of the file's log. Services go on meanwhile. It fails if the file is
+    /// damaged. Run it every week, and with --full before the oldest backup is removed. A database on a server
+    /// is checked and vacuumed by the server.
     Maintain(maintain::Options),
-    /// Print the application's API key, which clients present. The database must exist: `seconder
-    /// serve` creates it.
+    /// Print the application's API key, which clients present.
+    ///
+    /// The database must exist: `seconder serve` creates it.
     Key {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         json: Json,
     },
-    /// Manage the applications of a database: each has users, settings and an API key of its own. Without
-    /// --app, these commands are for the first one.
+    /// Manage the applications of a database.
+    ///
+    /// Each has users, settings and an API key of its own. Without --app, these commands are for the first one.
     #[command(subcommand)]
     App(app::Command),
-    /// Copy a database, also while services use it, into a new file for its owner alone. The copy is of
-    /// one moment, checked, and on disk when the command ends; after an error, there is none.
+    /// Copy a database into a new file.
+    ///
+    /// Services go on meanwhile. The copy is readable by its owner alone, is of one moment, checked, and on disk
+    /// when the command ends; after an error, there is none.
     Backup {
         #[command(flatten)]
         database: Database,
@@ -108,9 +125,10 @@ enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Put a copy of a database in its place, after every process that uses the database was stopped.
-    /// The copy is checked first, and stays. Codes that may have been used since it was made are spent,
-    /// as by `seconder spend-codes`.
+    /// Put a copy of a database in its place.
+    ///
+    /// Stop every process that uses the database first. The copy is checked first, and stays. Codes that may
+    /// have been used since it was made are spent, as by `seconder spend-codes`.
     Restore {
         #[command(flatten)]
         database: Database,
@@ -123,10 +141,12 @@ enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Spend what may have been used after the copy was made that a database was restored from: codes
-    /// of authenticator apps up to now, codes by SMS and voice, open approval requests, and remembered
-    /// browsers. A database file that was put back is recognised and needs no command; this one is for
-    /// a file system or a whole machine that was set back.
+    /// Spend codes that may have been used since a backup.
+    ///
+    /// It spends what may have been used after the copy was made that a database was restored from: codes of
+    /// authenticator apps up to now, codes by SMS and voice, open approval requests, and remembered browsers. A
+    /// database file that was put back is recognised and needs no command; this one is for a file system or a
+    /// whole machine that was set back.
     SpendCodes {
         #[command(flatten)]
         database: Database,
@@ -135,69 +155,88 @@ enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Take over the users of another service, with their ids: from a file of JSON lines or CSV, one user in
-    /// each. Users who are here already stay as they are, so an import that was interrupted is resumed by
-    /// the same command. Lines that are wrong are reported and left out. The database must exist: `seconder
-    /// serve` creates it. docs/migrate.md describes the fields.
+    /// Take over the users of another service, with their ids.
+    ///
+    /// The file has JSON lines or CSV, one user in each line. Users who are here already stay as they are, so an
+    /// import that was interrupted is resumed by the same command. Lines that are wrong are reported and left
+    /// out. The database must exist: `seconder serve` creates it. docs/migrate.md describes the fields.
     Import(moving::Import),
-    /// Write all users to a new file, in the format that `seconder import` reads. Services go on meanwhile:
-    /// a user who changes during the export is in it as before or after the change.
+    /// Write all users to a new file, which `seconder import` reads.
+    ///
+    /// Services go on meanwhile: a user who changes during the export is in it as before or after the change.
     Export(moving::Export),
-    /// Look after the move of an application from another service, to which `seconder serve --forward` passes
-    /// on calls for users who are not here yet.
+    /// Manage the move of an application from another service.
+    ///
+    /// `seconder serve --forward` passes calls on to that service for users who are not here yet.
     #[command(subcommand)]
     Forward(forward::Command),
     /// Manage users, their login names on machines, and their recovery codes.
     #[command(subcommand)]
     User(user::User),
-    /// Enrol an authenticator app at a terminal: show a new key as a QR code, check a code of the
-    /// app, and print recovery codes. A user runs it after a first login, and root for any user. Only
-    /// root enrols an app for an account that anything protects already. Until a code of the new key was
-    /// accepted, nothing has changed, so Ctrl-C leaves the earlier app valid.
+    /// Enrol an authenticator app at a terminal.
+    ///
+    /// It shows a new key as a QR code, checks a code of the app, and prints recovery codes. A user runs it
+    /// after a first login, and root for any user. Only root enrols an app for an account that anything protects
+    /// already. Until a code of the new key was accepted, nothing has changed, so Ctrl-C leaves the earlier app
+    /// valid.
     Enrol(enrol::Enrol),
     /// Manage the keys that seal the secrets in a database.
     #[command(subcommand)]
     Keyring(keyring::Command),
-    /// Manage the routes by which `seconder serve` sends messages: the gateways of providers.
+    /// Manage the routes of messages: the gateways of providers.
     #[command(subcommand)]
     Route(route::Command),
-    /// Manage the provider with which `seconder serve` looks phone numbers up: their carrier, their type,
-    /// and whether they were ported.
+    /// Manage the provider that looks phone numbers up.
+    ///
+    /// `seconder serve` asks it for the carrier of a number, its type, and whether it was ported.
     #[command(subcommand)]
     Lookup(lookup::Command),
-    /// Look after the messages and callbacks that are to be sent: those that wait for an attempt or are
-    /// being attempted, those that failed, and those that providers have accepted. No code is among it,
-    /// and numbers are masked.
+    /// Manage the messages and callbacks that are to be sent.
+    ///
+    /// They are those that wait for an attempt or are being attempted, those that failed, and those that
+    /// providers have accepted. No code is among it, and numbers are masked.
     #[command(subcommand)]
     Jobs(jobs::Command),
-    /// Manage the devices that respond to approval requests, or be one.
+    /// Be a device that responds to approval requests.
     #[command(subcommand)]
     Device(device::Command),
     /// Manage approval requests.
     #[command(subcommand)]
     Approval(approval::Command),
-    /// Manage the limits of an application: how many messages, guesses and requests there may be.
-    #[command(subcommand)]
-    Limits(limits::Command),
+    /// Print or change the limits of messages, guesses and requests.
+    ///
+    /// Without arguments, it prints the limits of the application, each with its default and its range. `seconder
+    /// serve` applies those that are changed within seconds, other programs when they open the database again. One
+    /// that `--limit` of `seconder serve` sets too is set again when that starts again.
+    Limits(limits::Options),
     /// Manage the operators of a service, each with a token and a role.
     #[command(subcommand)]
     Operator(operator::Command),
-    /// Print what the engine has decided, the latest first, one decision in each line: which codes were
-    /// right and wrong, what was sent and refused, which limit was reached, and changes of what protects
-    /// accounts. No code and no secret is among it, and numbers are masked.
+    /// Print what the engine has decided, the latest first.
+    ///
+    /// Each line is a decision: which codes were right and wrong, what was sent and refused, which limit was
+    /// reached, and changes of what protects accounts. No code and no secret is among it, and numbers are
+    /// masked.
     Audit(audit::Audit),
-    /// Make a call of the interface, and print the reply as JSON: `seconder call verify --user 7
-    /// --token-file -`. The status says whether it succeeded and, where something is checked, is right.
-    #[command(subcommand)]
-    Call(call::Given),
+    /// Make a call of the interface, and print the reply as JSON.
+    ///
+    /// Each parameter of the call is an option with its name, and seconder-interface(7) explains them. A code is
+    /// read from a file: `seconder call verify --user 7 --token-file -`. A call that checks a code, a verification
+    /// or a browser exits with status 1 unless it is right. The calls that are not listed here have commands of
+    /// their own, such as `seconder user create`.
+    Call(Box<call::Given>),
     /// Look after configuration files.
     #[command(subcommand)]
     Config(config::Config),
-    /// Check logins by PAM.
-    #[command(subcommand)]
-    Pam(pam::Pam),
-    /// Print what completes commands and options in a shell, for its folder of completions, such as
-    /// /usr/share/bash-completion/completions.
+    /// Check the configuration of pam_seconder and seconder-login.
+    ///
+    /// It prints everything that is wrong with it, or what is in effect, and whether the service replies. Run it
+    /// as root, and with --as for a program that does not run as root: files of the user who runs it are trusted
+    /// too.
+    CheckPam(pam::Check),
+    /// Print the completions of commands and options for a shell.
+    ///
+    /// They are for the folder of completions of the shell, such as /usr/share/bash-completion/completions.
     Completions {
         /// The shell.
         shell: Shell,
@@ -205,22 +244,28 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let ended = match config::command().and_then(|program| run(program.command)) {
-        Ok(status) => status,
-        Err(error) => {
-            log(&format!("error: {error}"));
-            ExitCode::FAILURE
+    let ended = match config::command() {
+        Ok(Ok(program)) => run(program.command),
+        Ok(Err(usage)) => {
+            // What cannot be written has no other place.
+            drop(usage.print());
+            Ok(if usage.use_stderr() { Exit::Misused } else { Exit::Done })
         }
+        Err(error) => Err(error),
     };
+    let ended = ended.unwrap_or_else(|error| {
+        log(&format!("error: {error}"));
+        Exit::Failed
+    });
     if let Some(logger) = LOGGER.get() {
         logger.flush();
     }
-    ended
+    ended.into()
 }
 
-fn run(command: Command) -> Result<ExitCode> {
+fn run(command: Command) -> Result<Exit> {
     let done = match command {
-        Command::Call(call) => return call::run(call),
+        Command::Call(call) => return call::run(*call),
         Command::Serve(serve) => commands::serve(*serve),
         #[cfg(unix)]
         Command::Init(options) => init::run(&options),
@@ -251,13 +296,13 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Jobs(command) => jobs::run(command),
         Command::Device(command) => device::run(command),
         Command::Config(config) => config::run(config),
-        Command::Pam(pam) => pam::run(&pam),
+        Command::CheckPam(check) => pam::run(&check),
         Command::Completions { shell } => completions(shell),
         Command::Approval(command) => approval::run(command),
-        Command::Limits(command) => limits::run(command),
+        Command::Limits(options) => limits::run(&options),
         Command::Operator(command) => operator::run(command),
     };
-    done.map(|()| ExitCode::SUCCESS)
+    done.map(|()| Exit::Done)
 }
 
 fn completions(shell: Shell) -> Result<()> {

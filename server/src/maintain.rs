@@ -1,6 +1,6 @@
 //! `seconder maintain`.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::print;
 use crate::{log, table};
 use clap::Args;
@@ -16,7 +16,7 @@ pub(crate) struct Options {
     #[arg(long)]
     full: bool,
     /// Print a JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
 }
 

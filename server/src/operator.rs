@@ -1,6 +1,6 @@
 //! `seconder operator`: the operators of a service, and their tokens.
 
-use crate::arguments::{Database, seconds};
+use crate::arguments::{COMMON, Database, seconds};
 use crate::commands::print;
 use crate::table::{Json, print_json, table, utc};
 use clap::Subcommand;
@@ -13,9 +13,11 @@ use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Add an operator to the database, and print a token: this is the only time that it is shown, and the
-    /// database has only a hash of it. With the token, the operator does what the role allows from any machine
-    /// that reaches --operator-listen of `seconder serve`, and the audit has the name with each change.
+    /// Add an operator to the database, and print a token.
+    ///
+    /// This is the only time that it is shown, and the database has only a hash of it. With the token, the
+    /// operator does what the role allows from any machine that reaches --operator-listen of `seconder serve`,
+    /// and the audit has the name with each change.
     Add {
         #[command(flatten)]
         database: Database,
@@ -35,18 +37,22 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TIME", value_parser = seconds)]
         expires_in: Option<u64>,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Print the operators of the database, with their roles, and when their tokens were last used and expire.
+    /// Print the operators of the database.
+    ///
+    /// Each has its role, and when the token was last used and expires.
     List {
         #[command(flatten)]
         database: Database,
         /// Print each as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Give an operator a new token, and print it. The one before it ends at once.
+    /// Give an operator a new token, and print it.
+    ///
+    /// The one before it ends at once.
     RotateToken {
         #[command(flatten)]
         database: Database,
@@ -57,11 +63,12 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TIME", value_parser = seconds)]
         expires_in: Option<u64>,
         /// Print a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Remove an operator, whose token ends at once. Nobody is locked out by that: whoever may read the database
-    /// and its keyring needs no token.
+    /// Remove an operator, whose token ends at once.
+    ///
+    /// Nobody is locked out by that: whoever may read the database and its keyring needs no token.
     Remove {
         #[command(flatten)]
         database: Database,

@@ -1,7 +1,8 @@
-//! `seconder pam check`: the dialogue of pam_seconder, at a terminal.
+//! `seconder check-pam`: the dialogue of pam_seconder, at a terminal.
 
+use crate::commands::{invalid, print};
 use crate::log;
-use clap::{Args, Subcommand};
+use clap::Args;
 use nix::errno::Errno;
 use nix::unistd::{User, getgrouplist, setgid, setgroups, setuid};
 use seconder::calls::UserStatus;
@@ -10,16 +11,7 @@ use seconder_login::config::{Config, DEFAULT_FILE, Sources, count};
 use seconder_login::terminal::{StandardError, Terminal};
 use seconder_login::{Login, Nobody, Outcome, log_in_with, run_command};
 use std::ffi::CString;
-use std::io::Write;
 use std::path::PathBuf;
-
-#[derive(Subcommand)]
-pub(crate) enum Pam {
-    /// Check the configuration of pam_seconder and seconder-login: print everything that is wrong with
-    /// it, or what is in effect, and whether the service replies. Run it as root, and with --as for a
-    /// program that does not run as root: files of the user who runs it are trusted too.
-    Check(Check),
-}
 
 #[derive(Args)]
 pub(crate) struct Check {
@@ -29,9 +21,9 @@ pub(crate) struct Check {
     /// Login name of a user to log in, on this terminal. It is a real login, except that nothing
     /// follows from it: a code is used up.
     #[arg(long, value_name = "NAME")]
-    user: Option<String>,
+    login: Option<String>,
     /// Address that the user comes from.
-    #[arg(long, value_name = "ADDRESS", requires = "user")]
+    #[arg(long, value_name = "ADDRESS", requires = "login")]
     remote: Option<String>,
     /// User with whose rights to check: that of a program that does not run as root, such as `freerad`
     /// for FreeRADIUS. Only root can say this.
@@ -42,8 +34,7 @@ pub(crate) struct Check {
     arguments: Vec<String>,
 }
 
-pub(crate) fn run(pam: &Pam) -> Result<()> {
-    let Pam::Check(check) = pam;
+pub(crate) fn run(check: &Check) -> Result<()> {
     if let Some(user) = &check.acting {
         act_as(user)?;
     }
@@ -62,7 +53,7 @@ pub(crate) fn run(pam: &Pam) -> Result<()> {
     let service = config.open()?;
     reach(&service)?;
     print("The service replies.")?;
-    match &check.user {
+    match &check.login {
         Some(user) => log_in(&config, &service, user, check.remote.as_deref()),
         None => Ok(()),
     }
@@ -111,15 +102,6 @@ fn log_in(config: &Config, service: &Service, user: &str, remote: Option<&str>) 
         Outcome::Excepted | Outcome::Ignored => {
             print("Not accepted: PAM goes on as if the module were not there.")
         }
-        outcome => Err(invalid("user", format!("may not log in: {}", outcome.text()))),
+        outcome => Err(invalid("login", format!("may not log in: {}", outcome.text()))),
     }
-}
-
-fn print(text: &str) -> Result<()> {
-    writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))
-}
-
-fn invalid(parameter: &'static str, reason: String) -> Error {
-    Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
 }

@@ -1,6 +1,6 @@
 //! `seconder route`.
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{invalid, print};
 use crate::given::{Given, check_number};
 use crate::table::{Json, table};
@@ -24,9 +24,10 @@ const RECEIPT_SECRET: &str = "receipt_secret";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Add a route, or replace all of its settings. They are checked first, and everything that is wrong
-    /// with them is printed. Servers that run use the route within a few seconds. Settings that are
-    /// secrets are stored sealed.
+    /// Add a route, or replace all of its settings.
+    ///
+    /// They are checked first, and everything that is wrong with them is printed. Servers that run use the route
+    /// within a few seconds. Settings that are secrets are stored sealed.
     Set {
         #[command(flatten)]
         database: Database,
@@ -49,7 +50,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         database: Database,
         /// Print each route as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
     /// Print the settings of a route as JSON, without its secrets.
@@ -59,25 +60,20 @@ pub(crate) enum Command {
         /// Name of the route.
         #[arg(value_name = "NAME")]
         name: String,
-        #[command(flatten)]
-        json: Json,
-    },
-    /// Print the URL to which the provider of a route reports what became of messages, for those who set it
-    /// there. It has a secret: whoever knows it can report too. Where `seconder serve` has --public-url,
-    /// each message has the URL, and it need not be set anywhere.
-    Receipts {
-        #[command(flatten)]
-        database: Database,
+        /// Print the URL at which the provider reports what became of messages instead, for those who set it
+        /// there. It has a secret: whoever knows it can report too. Where `seconder serve` has --public-url, each
+        /// message has the URL, and it need not be set anywhere.
+        #[arg(long)]
+        receipts: bool,
         /// URL at which the provider reaches `seconder serve`, as its option of this name.
-        #[arg(long, value_name = "URL")]
+        #[arg(long, value_name = "URL", requires = "receipts")]
         public_url: Option<PublicUrl>,
-        /// Name of the route.
-        #[arg(value_name = "NAME")]
-        name: String,
         #[command(flatten)]
         json: Json,
     },
-    /// Remove a route. Messages that wait for it take other routes.
+    /// Remove a route.
+    ///
+    /// Messages that wait for it take other routes.
     Remove {
         #[command(flatten)]
         database: Database,
@@ -87,8 +83,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         json: Json,
     },
-    /// Send a test message by a route, at once and whether or not the route is meant for the number, and
-    /// print what became of it. It fails unless the provider has accepted the message.
+    /// Send a test message by a route, and print what became of it.
+    ///
+    /// It is sent at once, whether or not the route is meant for the number. It fails unless the provider has
+    /// accepted the message.
     Test {
         #[command(flatten)]
         database: Database,
@@ -121,11 +119,11 @@ pub(crate) fn run(command: Command) -> Result<()> {
             set(&database, &name, GIVEN.read(file, &settings)?, json)
         }
         Command::List { database, json } => list(&database, json),
-        Command::Show { database, name, json } => show(&database, &name, json),
-        Command::Remove { database, name, json } => remove(&database, &name, json),
-        Command::Receipts { database, public_url, name, json } => {
+        Command::Show { database, name, receipts: true, public_url, json } => {
             receipts(&database, public_url, &name, json)
         }
+        Command::Show { database, name, json, .. } => show(&database, &name, json),
+        Command::Remove { database, name, json } => remove(&database, &name, json),
         Command::Test { database, name, number, via, public_url, json } => {
             let sent = test(&database, &name, &number, via, public_url)?;
             let with_id = sent.as_ref().map(|id| format!(", with the id {id}")).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The output of commands: tables for people, and JSON for programs.
 
+use crate::arguments::COMMON;
 use crate::commands::print;
 use clap::Args;
 use seconder::Result;
@@ -10,17 +11,16 @@ use std::io::{IsTerminal, stdout};
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Json {
     /// Print a JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
 }
 
 impl Json {
-    /// Prints the result of a command, as an object or as text. Without a text, nothing is printed for people.
+    /// Prints the result of a command, as an object or as text.
     pub(crate) fn print(self, object: &impl Serialize, text: &str) -> Result<()> {
-        match (self.json, text) {
-            (true, _) => print_json(serde_json::to_string(object)),
-            (false, "") => Ok(()),
-            (false, text) => print(text),
+        match self.json {
+            true => print_json(serde_json::to_string(object)),
+            false => print(text),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The service that a command works on: a database, or a service that runs.
 
 use crate::Database;
+use crate::arguments::COMMON;
 use crate::commands::{Calling, invalid, is_engine, secret_file};
 use clap::Args;
 use clap::builder::ArgPredicate;
@@ -20,15 +21,16 @@ pub(crate) struct Target {
         id = "service",
         long = "url",
         value_name = "URL",
-        conflicts_with_all = ["url", "operated"]
+        conflicts_with_all = ["url", "operated"],
+        help_heading = COMMON
     )]
     service: Option<String>,
     /// PEM file with the authorities to trust instead of the system's, for an https: URL.
-    #[arg(long, value_name = "FILE", requires = "service")]
+    #[arg(long, value_name = "FILE", requires = "service", help_heading = COMMON)]
     ca_file: Option<PathBuf>,
     /// User who runs the service, by name or number, for a unix: URL; root, and the user who runs the
     /// command, are trusted anyway.
-    #[arg(long, value_name = "USER", requires = "service")]
+    #[arg(long, value_name = "USER", requires = "service", help_heading = COMMON)]
     service_user: Option<String>,
 }
 
@@ -50,17 +52,18 @@ pub(crate) struct LocalTarget {
             ("url", ArgPredicate::IsPresent, None::<&str>),
             ("operated", ArgPredicate::IsPresent, None),
         ]),
-        conflicts_with_all = ["url", "operated"]
+        conflicts_with_all = ["url", "operated"],
+        help_heading = COMMON
     )]
     service: Option<String>,
     #[command(flatten)]
     database: Database,
     /// PEM file with the authorities to trust instead of the system's, for an https: URL.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = COMMON)]
     ca_file: Option<PathBuf>,
     /// User who runs the service, by name or number, for a unix: URL; root, and the user who runs the
     /// command, are trusted anyway. By default `seconder`, if there is that user, for the default URL.
-    #[arg(long, value_name = "USER", conflicts_with = "url")]
+    #[arg(long, value_name = "USER", conflicts_with = "url", help_heading = COMMON)]
     service_user: Option<String>,
 }
 

@@ -2,29 +2,31 @@
 //! browsers.
 
 mod creating;
+mod devices;
 mod lists;
 mod showing;
 
 pub(crate) use creating::create;
 
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::invalid;
 use crate::prompt::Sure;
 use crate::table::Json;
 use crate::target::Target;
 use clap::{Args, Subcommand};
-use seconder::calls::{Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
 use seconder::engine::operator::{LockUser, UnlockUser};
-use seconder::model::{AuthenticatorId, DeviceId, LoginName, UserId};
+use seconder::model::{LoginName, UserId};
 use seconder::{Result, Service};
 use serde_json::json;
 
 #[derive(Subcommand)]
 pub(crate) enum User {
-    /// Create a user, and print the id. A phone number that a user has already is an error, unless
-    /// that user is meant: see `--use-known`. Without a number, so is an e-mail address that a user
-    /// without a number has.
+    /// Create a user, and print the id.
+    ///
+    /// A phone number that a user has already is an error, unless that user is meant: see `--use-known`. Without
+    /// a number, so is an e-mail address that a user without a number has.
     Create {
         #[command(flatten)]
         target: Target,
@@ -48,9 +50,11 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Give a user a login name on machines. A name of another user, and another name of this one,
-    /// must be removed first. A name is 1 to 64 letters, digits and the characters _ . @ + - of
-    /// ASCII, beginning with a letter, a digit or _; a $ may be at the end.
+    /// Give a user a login name on machines.
+    ///
+    /// A name of another user, and another name of this one, must be removed first. A name is 1 to 64 letters,
+    /// digits and the characters _ . @ + - of ASCII, beginning with a letter, a digit or _; a $ may be at the
+    /// end.
     SetLogin {
         #[command(flatten)]
         target: Target,
@@ -63,7 +67,9 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Take a login name from the user who has it. Logins by that name are denied from then on.
+    /// Take a login name from the user who has it.
+    ///
+    /// Logins by that name are denied from then on.
     RemoveLogin {
         #[command(flatten)]
         target: Target,
@@ -73,7 +79,11 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Print what is known of a user, one value in each line.
+    /// Print what is known of a user, and what protects the account.
+    ///
+    /// Each line is a value: whether codes can be sent by SMS, each authenticator app and each device with its id,
+    /// how many recovery codes are left, and which codes are locked or have to wait after wrong ones. An app is
+    /// pending until a code of it was accepted. Numbers without a date are Unix seconds.
     Show {
         #[command(flatten)]
         target: Target,
@@ -93,12 +103,13 @@ pub(crate) enum User {
         #[arg(long)]
         locked: bool,
         /// Print each user as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Print the users with an e-mail address or login name that begins with a text, with a number that
-    /// ends with it, or with this id. A + before the digits is for a whole number. The case of letters does not
-    /// matter.
+    /// Print the users with this e-mail address, number, login name or id.
+    ///
+    /// An e-mail address or a login name has to begin with the text, and a number to end with it; an id is the
+    /// whole of it. A + before the digits is for a whole number. The case of letters does not matter.
     Find {
         #[command(flatten)]
         database: Database,
@@ -109,20 +120,12 @@ pub(crate) enum User {
         #[arg(long, value_name = "COUNT", default_value = "100")]
         limit: usize,
         /// Print each user as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Print the devices of a user that respond to approval requests, oldest first.
-    Devices {
-        #[command(flatten)]
-        target: Target,
-        #[command(flatten)]
-        who: Who,
-        /// Print each device as a JSON object.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print what was reported of a user and what the service has noted, the latest first.
+    /// Print the activities of a user, the latest first.
+    ///
+    /// They are what an application has reported of the user, and what the service has noted.
     Activities {
         #[command(flatten)]
         database: Database,
@@ -132,18 +135,21 @@ pub(crate) enum User {
         #[arg(long, value_name = "COUNT", default_value = "100")]
         limit: usize,
         /// Print each activity as a JSON object.
-        #[arg(long)]
+        #[arg(long, help_heading = COMMON)]
         json: bool,
     },
-    /// Print all data of a user as a JSON object, with the whole number and without secrets. Decisions are
-    /// in the audit: see `seconder audit`.
+    /// Print all data of a user as a JSON object.
+    ///
+    /// It has the whole number, and no secrets. Decisions are in the audit: see `seconder audit`.
     Export {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         who: Who,
     },
-    /// Delete a user, and all that protects the account. The audit keeps what was decided.
+    /// Delete a user, and all that protects the account.
+    ///
+    /// The audit keeps what was decided.
     Delete {
         #[command(flatten)]
         target: Target,
@@ -154,47 +160,56 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Print what protects the account of a user: whether codes can be sent by SMS, each authenticator
-    /// app and each device with its id, and how many recovery codes are left. An app is pending until
-    /// a code of it was accepted. What is locked after too many wrong codes has a line that says so.
-    /// Times are in Unix seconds.
-    Factors {
+    /// Remove an authenticator app or a device of a user.
+    ///
+    /// The codes of an app are wrong from then on, except on machines that have prepared logins without the
+    /// service, and the remembered browsers of the user are forgotten. A user without an app and a device gets
+    /// codes by SMS again. A device can no longer respond to approval requests, which stay open for the user's
+    /// other devices.
+    RemoveFactor {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
         who: Who,
         #[command(flatten)]
+        which: devices::Which,
+        #[command(flatten)]
         json: Json,
     },
-    /// Remove an authenticator app of a user, such as that of a lost phone. Its codes are wrong from
-    /// then on, except on machines that have prepared logins without the service, and the remembered
-    /// browsers of the user are forgotten. A user without an app and a device gets codes by SMS again.
-    RemoveAuthenticator {
+    /// Invite a user to register a phone, and print the link.
+    ///
+    /// At a terminal it prints a QR code of the link, and in any case the code in it, which can be typed too. The
+    /// invitation is valid for ten minutes, and can be used once. `seconder serve` has to have been started with
+    /// --public-url.
+    InviteDevice {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
         who: Who,
-        /// Id of the app: see `seconder user factors`.
-        #[arg(long, value_name = "ID")]
-        authenticator: AuthenticatorId,
+        /// Exchange dark and light in the QR code, for a reader that does not find it.
+        #[arg(long)]
+        invert: bool,
         #[command(flatten)]
         json: Json,
     },
-    /// Remove a device of a user, such as a lost phone. It can no longer respond to approval
-    /// requests, which stay open for the user's other devices.
-    RemoveDevice {
+    /// Register a device of a program, and print its id and its secret.
+    ///
+    /// The secret authenticates the device, for which `seconder approval respond` responds, and is shown only once.
+    RegisterDevice {
         #[command(flatten)]
-        target: Target,
+        database: Database,
         #[command(flatten)]
         who: Who,
-        /// Id of the device: see `seconder user factors`.
-        #[arg(long, value_name = "ID")]
-        device: DeviceId,
+        /// Type of the device: android, android_tablet, ios or svc_chrome, which has another name where --names
+        /// says so.
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: String,
         #[command(flatten)]
         json: Json,
     },
-    /// Create recovery codes for a user, in place of any that the user has, and print them. Each lets
-    /// the user in once. They are shown only once.
+    /// Create recovery codes for a user, and print them.
+    ///
+    /// They take the place of any that the user has. Each lets the user in once. They are shown only once.
     RecoveryCodes {
         #[command(flatten)]
         target: Target,
@@ -203,8 +218,9 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Lock a user until `seconder user unlock`: nothing is accepted of a locked user, and nothing is sent.
-    /// Open approval requests expire.
+    /// Lock a user until `seconder user unlock`.
+    ///
+    /// Nothing is accepted of a locked user, and nothing is sent. Open approval requests expire.
     Lock {
         #[command(flatten)]
         database: Database,
@@ -213,9 +229,11 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Let a user log in again: after `seconder user lock`, and after too many wrong codes. After 100 wrong
-    /// codes in a row, no code of that factor is looked at until then: see `seconder user show`. With --url,
-    /// the lock of `seconder user lock` stays, because an application may not take it away.
+    /// Let a user log in again after a lock or too many wrong codes.
+    ///
+    /// It lifts the lock of `seconder user lock`. After 100 wrong codes in a row, no code of that factor is
+    /// looked at until then: see `seconder user show`. With --url, the lock of `seconder user lock` stays,
+    /// because an application may not take it away.
     Unlock {
         #[command(flatten)]
         target: Target,
@@ -232,7 +250,9 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
-    /// Forget the remembered browsers of a user, so that each login needs the second factor again.
+    /// Forget the remembered browsers of a user.
+    ///
+    /// Each login needs the second factor again.
     ForgetBrowsers {
         #[command(flatten)]
         target: Target,
@@ -285,38 +305,34 @@ pub(crate) fn run(command: User) -> Result<()> {
         }
         User::SetLogin { target, user, login, json } => {
             target.open()?.set_login(user, &login)?;
-            json.print(&json!({ "user_id": user.get(), "login": login.as_str() }), "")
+            let object = json!({ "user_id": user.get(), "login": login.as_str() });
+            json.print(&object, &format!("user {user} has the login name {login}"))
         }
         User::RemoveLogin { target, login, json } => {
             target.open()?.remove_login(&login)?;
-            json.print(&json!({ "login": login.as_str() }), "")
+            let object = json!({ "login": login.as_str() });
+            json.print(&object, &format!("the login name {login} is removed"))
         }
         User::Show { target, who, json } => showing::show(&target, &who, json),
         User::List { database, limit, locked, json } => {
             lists::users(&database, limit, locked, json)
         }
         User::Find { database, text, limit, json } => lists::find(&database, &text, limit, json),
-        User::Devices { target, who, json } => lists::devices(&target, &who, json),
         User::Activities { database, who, limit, json } => {
             lists::activities(&database, &who, limit, json)
         }
         User::Export { database, who } => lists::export(&database, &who),
         User::Delete { target, who, sure, json } => delete(&target, &who, sure, json),
-        User::Factors { target, who, json } => {
+        User::RemoveFactor { target, who, which, json } => {
             let (service, user_id) = who.of(&target)?;
-            let factors = status_of(&service, user_id)?.factors;
-            json.print(&factors, &listed(factors.as_ref())?)
+            which.remove(&service, user_id, json)
         }
-        User::RemoveAuthenticator { target, who, authenticator, json } => {
+        User::InviteDevice { target, who, invert, json } => {
             let (service, user_id) = who.of(&target)?;
-            let _ = service.remove_authenticator(user_id, &authenticator)?;
-            let id = authenticator.as_str();
-            json.print(&json!({ "user_id": user_id.get(), "authenticator_id": id }), "")
+            devices::invite(&service, user_id, invert, json)
         }
-        User::RemoveDevice { target, who, device, json } => {
-            let (service, user_id) = who.of(&target)?;
-            let _ = service.remove_device(user_id, device)?;
-            json.print(&json!({ "user_id": user_id.get(), "device_id": device }), "")
+        User::RegisterDevice { database, who, kind, json } => {
+            devices::register(&database, &who, &kind, json)
         }
         User::RecoveryCodes { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
@@ -331,12 +347,13 @@ pub(crate) fn run(command: User) -> Result<()> {
             } else {
                 let _ = service.unlock_user(user_id)?;
             }
-            json.print(&json!({ "user_id": user_id.get() }), "")
+            json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is unlocked"))
         }
         User::ForgetBrowsers { target, who, json } => {
             let (service, user_id) = who.of(&target)?;
             service.forget(user_id, None)?;
-            json.print(&json!({ "user_id": user_id.get() }), "")
+            let text = format!("the remembered browsers of user {user_id} are forgotten");
+            json.print(&json!({ "user_id": user_id.get() }), &text)
         }
     }
 }
@@ -393,33 +410,4 @@ fn status_of(service: &Service, user_id: UserId) -> Result<UserStatusReply> {
         *name = device_type(service, name);
     }
     Ok(status)
-}
-
-/// Returns the factors of a user, one in each line.
-fn listed(factors: Option<&Factors>) -> Result<String> {
-    let factors = factors.ok_or_else(|| {
-        let reason = "does not say what protects an account: only a service of Seconder does";
-        invalid("url", reason.to_owned())
-    })?;
-    let time = |at: Option<i64>| at.map_or(String::new(), |at| format!(" created_at={at}"));
-    let mut lines = vec![format!("sms {}", factors.sms)];
-    for app in &factors.authenticators {
-        let state = if app.confirmed { "confirmed" } else { "pending" };
-        // Quoted, because an application may allow any text.
-        let label = app.label.as_ref().map_or(String::new(), |label| format!(" label={label:?}"));
-        lines.push(format!("authenticator id={} {state}{}{label}", app.id, time(app.created_at)));
-    }
-    for device in &factors.devices {
-        let kind = device.r#type.as_deref().unwrap_or("unknown");
-        lines.push(format!("device id={} {kind:?}{}", device.id, time(device.created_at)));
-    }
-    lines.push(format!("recovery_codes {}", factors.recovery_codes));
-    let locked = [
-        ("codes", factors.codes_locked),
-        ("authenticators", factors.authenticators_locked),
-        ("recovery_codes", factors.recovery_codes_locked),
-    ];
-    let locked = locked.into_iter().filter(|(_, is)| *is);
-    lines.extend(locked.map(|(name, _)| format!("locked {name}")));
-    Ok(lines.join("\n"))
 }

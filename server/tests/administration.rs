@@ -6,6 +6,7 @@ mod doctor;
 mod init;
 mod json;
 mod maintain;
+mod output;
 mod password;
 mod tables;
 
@@ -39,7 +40,7 @@ fn limits_are_shown_and_changed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     drop(database(folder));
-    let shown = printed(folder, &["limits", "show"]);
+    let shown = printed(folder, &["limits"]);
     assert!(shown.starts_with("LIMIT  "), "{shown}");
     let row = |text: &str, name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
@@ -47,12 +48,14 @@ fn limits_are_shown_and_changed() {
     };
     assert_eq!(row(&shown, "tries"), "tries 5 5");
     assert_eq!(row(&shown, "countries"), "countries all all");
-    let changed = printed(folder, &["limits", "set", "tries=3", "countries=1+44"]);
-    assert_eq!(row(&changed, "tries"), "tries 3 5");
-    assert_eq!(row(&changed, "countries"), "countries 1+44 all");
-    let wrong = error_of(folder, &["limits", "set", "tries=4", "sends=0"]);
+    let changed = printed(folder, &["limits", "tries=3", "countries=1+44"]);
+    assert_eq!(changed, "tries 3, countries 1+44");
+    let shown = printed(folder, &["limits"]);
+    assert_eq!(row(&shown, "tries"), "tries 3 5");
+    assert_eq!(row(&shown, "countries"), "countries 1+44 all");
+    let wrong = error_of(folder, &["limits", "tries=4", "sends=0"]);
     assert!(wrong.contains("sends") && wrong.contains("1 to 100"), "{wrong}");
-    let object = &objects(folder, &["limits", "show"])[0];
+    let object = &objects(folder, &["limits"])[0];
     assert_eq!((&object["tries"], &object["countries"]), (&3.into(), &vec![1, 44].into()));
 }
 
@@ -81,7 +84,7 @@ fn users_are_listed_and_deleted() {
     assert_eq!(printed(folder, &["user", "lock", "--user", "1"]), "user 1 is locked");
     assert_eq!(ids(objects(folder, &["user", "list", "--locked"])), [1]);
     assert!(printed(folder, &["user", "show", "--user", "1"]).contains("\nlocked since 20"));
-    assert_eq!(printed(folder, &["user", "unlock", "--user", "1"]), "");
+    assert_eq!(printed(folder, &["user", "unlock", "--user", "1"]), "user 1 is unlocked");
     assert!(objects(folder, &["user", "list", "--locked"]).is_empty());
     assert_eq!(printed(folder, &["user", "delete", "--yes", "--user", "2"]), "user 2 is deleted");
     assert_eq!(ids(objects(folder, &["user", "list"])), [1]);
@@ -132,9 +135,9 @@ fn devices_activities_and_approval_requests_are_listed() {
     service.handle(&RegisterActivity::new(user, ActivityType::PasswordReset)).unwrap();
     let call = CreateApproval::new(user, "Pay 5?\nTo Bob".parse().unwrap());
     let uuid = service.handle(&call).unwrap().uuid.to_string();
-    let devices = printed(folder, &["user", "devices", "--user", "1"]);
-    assert!(devices.lines().nth(1).unwrap().contains("  ios   "), "{devices}");
-    assert_eq!(objects(folder, &["user", "devices", "--user", "1"])[0]["type"], "ios");
+    let shown = printed(folder, &["user", "show", "--user", "1"]);
+    assert!(shown.contains("\ndevice id=1 \"ios\" created_at="), "{shown}");
+    assert_eq!(objects(folder, &["user", "show", "--user", "1"])[0]["phones"][0]["type"], "ios");
     let activities = printed(folder, &["user", "activities", "--user", "1"]);
     assert!(activities.lines().nth(1).unwrap().contains("  password_reset  "), "{activities}");
     let approvals = printed(folder, &["approval", "list"]);

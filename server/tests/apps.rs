@@ -67,7 +67,7 @@ fn a_server_serves_each_application_to_those_with_its_key() {
         assert!(error.to_string().contains("User not found"), "{error}");
     }
     let changed = printed(folder, &["app", "set", "--app", "2", "--name", "Renamed"]);
-    assert!(changed.lines().any(|line| line.ends_with("  Renamed")), "{changed}");
+    assert_eq!(changed, "name Renamed");
     while second.app_details().unwrap().name != "Renamed" {
         sleep(Duration::from_millis(50));
     }
@@ -89,7 +89,7 @@ fn a_key_is_replaced_without_a_request_that_fails() {
     old.app_details().unwrap();
     let again = error_of(folder, &["app", "rotate-key", "--app", "2"]);
     assert!(again.contains("end_overlap") && !again.contains(&new_key), "{again}");
-    printed(folder, &["app", "end-overlap", "--app", "2"]);
+    printed(folder, &["app", "rotate-key", "--end-overlap", "--app", "2"]);
     await_rejection(&old);
     new.app_details().unwrap();
     world.client().app_details().unwrap();
@@ -156,6 +156,8 @@ fn an_application_says_what_was_set_for_it() {
     let set = "app set --plan annual --white-label yes --sms-enabled no --force-codes yes --logo \
                https://app.example/logo.png --authenticator-digits 8 --authenticator-period 60";
     let set = printed(folder, &set.split_whitespace().collect::<Vec<_>>());
+    assert!(set.starts_with("plan annual, white_label true, "), "{set}");
+    let set = printed(folder, &["app", "show"]);
     for line in [
         "plan annual",
         "white_label true",
@@ -184,7 +186,8 @@ fn an_application_says_what_was_set_for_it() {
         let error = error_of(folder, &[&["app", "set"][..], &wrong].concat());
         assert!(error.contains(wrong[0].trim_start_matches("--")), "{wrong:?}: {error}");
     }
-    let none = printed(folder, &["app", "set", "--logo", ""]);
+    assert_eq!(printed(folder, &["app", "set", "--logo", ""]), "logo");
+    let none = printed(folder, &["app", "show"]);
     assert!(!none.contains("logo.png"), "{none}");
 }
 
@@ -195,7 +198,7 @@ fn the_type_of_a_device_has_the_names_of_the_application() {
     for (kind, words) in
         [("acme_chrome", "60026"), ("svc_chrome", "60026"), ("x", "ios or acme_chrome")]
     {
-        let register = ["device", "register", "--user", "99", "--type", kind];
+        let register = ["user", "register-device", "--user", "99", "--type", kind];
         let error = error_of(world.folder.path(), &register);
         assert!(error.contains(words), "{kind}: {error}");
     }

@@ -79,12 +79,12 @@ const CHANGES: &[&str] = &[
     "user forget-browsers --user 1",
     "user recovery-codes --user 1",
     "user delete --yes --user 2",
-    "device register --user 1 --type android",
+    "user register-device --user 1 --type android",
     "route set main gateway=twilio account_sid=AC1 auth_token=@secret from=+15550100100",
     "route remove main",
     "lookup set gateway=twilio account_sid=AC1 auth_token=@secret",
     "lookup remove",
-    "limits set tries=3",
+    "limits tries=3",
     "operator add bob --role support",
     "operator rotate-token bob",
     "operator remove bob",
@@ -118,7 +118,7 @@ fn each_change_by_a_command_has_the_name_of_the_user_who_ran_it() {
     }
     as_user("nobody", "restore --replace copy.db");
     assert_eq!(printed(folder, &["--operator", "nobody"]), ["spend_codes done operator=nobody"]);
-    as_user("nobody of this machine", "limits set tries=4");
+    as_user("nobody of this machine", "limits tries=4");
     let own = Command::new("id").arg("-un").output().unwrap();
     assert_eq!(rows(String::from_utf8(own.stdout).unwrap().trim()), 1);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use crate::command::printed;
 use crate::common::{KEY, World};
 use serde_json::Value;
 use std::io::Write;
@@ -27,15 +28,14 @@ fn reply(output: &Output) -> Value {
 fn make_calls(world: &World, target: &[&str]) {
     let folder = world.folder.path();
     let run = |arguments: &[&str]| call(folder, target, arguments, "");
-    let ada = ["create-user", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
-    let created = run(&[&ada[..], &["--country-code", "1"]].concat());
-    assert!(created.status.success(), "{created:?}");
-    let id = reply(&created)["user"]["id"].to_string();
-    let sent = run(&["request-sms", "--user-id", &id, "--force"]);
+    let ada = ["user", "create", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
+    let created = printed(folder, &[&ada[..], &["--country-code", "1"], target].concat());
+    let id = created.strip_prefix("user_id ").unwrap().to_owned();
+    let sent = run(&["request-sms", "--user", &id, "--force"]);
     assert!(sent.status.success(), "{sent:?}");
     let code = world.code();
     let verify = |token: &str| {
-        let arguments = ["verify", "--user-id", &id, "--force", "--token-file", "-"];
+        let arguments = ["verify", "--user", &id, "--force", "--token-file", "-"];
         call(folder, target, &arguments, &format!("{token}\n"))
     };
     let other = if code == "0000000" { "0000001" } else { "0000000" };
@@ -45,15 +45,11 @@ fn make_calls(world: &World, target: &[&str]) {
     assert_eq!((right.status.code(), &reply(&right)["token"]), (Some(0), &"is valid".into()));
     assert_eq!(verify(&code).status.code(), Some(1), "a code is right once");
     std::fs::write(folder.join("code"), "0000000").unwrap();
-    let from_file = run(&["verify", "--user-id", &id, "--token-file", "code"]);
+    let from_file = run(&["verify", "--user", &id, "--token-file", "code"]);
     assert_eq!(from_file.status.code(), Some(1));
-    let asked =
-        ["create-approval", "--user-id", &id, "--message", "Pay?", "--details", "{\"to\":5}"];
+    let asked = ["create-approval", "--user", &id, "--message", "Pay?", "--details", "{\"to\":5}"];
     assert!(run(&asked).status.success());
-    let gone = run(&["delete-user", "--user-id", &id]);
-    assert!(gone.status.success());
-    // As other commands have it.
-    let unknown = run(&["user-status", "--user", &id]);
+    let unknown = run(&["register-activity", "--user", "99", "--type", "banned", "--data", "{}"]);
     assert_eq!((unknown.status.code(), unknown.stdout.is_empty()), (Some(1), true));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("User not found"));
 }
@@ -68,11 +64,11 @@ fn calls_are_made_on_a_database() {
     assert_eq!(reply(&details)["success"], true);
     let missing = call(folder, &target, &["verify", "--token-file", "-"], "1234567");
     let error = String::from_utf8_lossy(&missing.stderr).into_owned();
-    assert!(!missing.status.success() && error.contains("user-id"), "{error}");
-    let typed = call(folder, &target, &["verify", "--user-id", "1", "--token", "1234567"], "");
+    assert!(!missing.status.success() && error.contains("user"), "{error}");
+    let typed = call(folder, &target, &["verify", "--user", "1", "--token", "1234567"], "");
     let error = String::from_utf8_lossy(&typed.stderr).into_owned();
     assert!(!typed.status.success() && error.contains("--token-file"), "{error}");
-    let json = ["create-approval", "--user-id", "1", "--message", "x", "--details", "{"];
+    let json = ["create-approval", "--user", "1", "--message", "x", "--details", "{"];
     let error = call(folder, &target, &json, "");
     assert!(String::from_utf8_lossy(&error.stderr).contains("--details is not JSON"));
 }
@@ -94,13 +90,37 @@ fn calls_are_made_on_a_service_that_runs() {
 }
 
 #[test]
-fn the_help_of_a_call_lists_its_parameters() {
+fn the_help_lists_the_calls_and_their_parameters() {
     let folder = tempfile::tempdir().unwrap();
-    let help = call(folder.path(), &[], &["verify", "--help"], "");
+    let help = call(folder.path(), &[], &["--help"], "");
     let help = String::from_utf8(help.stdout).unwrap();
-    for option in
-        ["--user-id <VALUE>", "--token-file <FILE>", "--force [<YES>]", "--user-ip", "--url"]
-    {
-        assert!(help.contains(option), "{option}: {help}");
+    for text in [
+        "- verify: ",
+        "--user <ID>",
+        "--token-file <FILE>",
+        "--force [<YES>]",
+        "For request-sms, request-call, verify\n",
+        "--url",
+    ] {
+        assert!(help.contains(text), "{text}: {help}");
+    }
+    assert!(!help.contains("create-user"), "{help}");
+}
+
+#[test]
+fn an_option_of_another_call_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, error) in [
+        (&["verify", "--days", "3"][..], "--days is no parameter of verify, which has --user"),
+        (
+            &["app-details", "--uuid", "1"],
+            "--uuid is no parameter of app-details, which has --user-ip",
+        ),
+        (&["set-login"], "set-login is a command of its own: seconder user set-login"),
+        (&["no-such-call"], "invalid value 'no-such-call'"),
+    ] {
+        let output = call(folder.path(), &[], arguments, "");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && errors.contains(error), "{errors}");
     }
 }

@@ -333,6 +333,23 @@ fn programs_enrol_with_json() {
     assert!(child.wait().unwrap().success());
 }
 
+#[test]
+fn a_user_without_a_login_name_enrols_by_the_id() {
+    let world = World::new();
+    let user = world.user("ada").to_string();
+    let mut command = world.enrol(&["--json", "--user", &user]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+    let mut object = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let key = object();
+    assert_eq!((key["user_id"].to_string(), &key["login"]), (user, &Value::Null));
+    let app = Totp::from_uri(key["uri"].as_str().unwrap()).unwrap();
+    writeln!(input, "{}", app.code(now()).expose()).unwrap();
+    assert_eq!(object()["enrolled"], true);
+    assert!(child.wait().unwrap().success());
+}
+
 /// The app is enrolled whatever becomes of the recovery codes, and a program must not take it for a
 /// failure.
 #[test]

@@ -155,7 +155,10 @@ fn the_page_about_logins_enrols_the_first_user() {
     assert_eq!(commands.len(), 3);
     enrol(machine.as_service(&commands[0]), true);
     let shown = printed(machine.as_service(&commands[1]));
-    assert!(shown.contains("login daemon\n") && shown.contains("authenticator true"), "{shown}");
+    assert!(
+        shown.contains("login daemon\n") && shown.contains("\nauthenticator id=1 confirmed "),
+        "{shown}"
+    );
     // As the page says, the units allow logins alone, and root nothing else.
     let status = "/protected/json/users/1/status";
     assert_eq!(running.call("GET", status).status, 200);

@@ -54,13 +54,13 @@ fn keys_are_replaced_while_a_service_runs() {
     assert_eq!((&rows[0][0], &rows[0][4..]), (&first, &["old".into(), "3".into()][..]), "{listed}");
     assert_eq!((&rows[1][0], &*rows[1][4], &*rows[1][5]), (&second, "current", "1"), "{listed}");
     // For copies of the ring: a key that is there before it is used.
-    let third = prints(at, &["keyring", "add"]);
+    let third = prints(at, &["keyring", "rotate", "--unused"]);
     assert!(prints(at, &["keyring", "list"]).lines().last().unwrap().ends_with(" old"));
-    prints(at, &["keyring", "use", "--key", &third]);
+    prints(at, &["keyring", "rotate", "--to", &third]);
     assert!(prints(at, &["keyring", "list"]).lines().last().unwrap().ends_with(" current"));
-    prints(at, &["keyring", "use", "--key", &second]);
-    assert!(fails(at, &["keyring", "use", "--key", "0123456789abcdef"]).contains("has no key"));
-    assert_eq!(prints(at, &["keyring", "reseal"]), "sealed 3\nunreadable 0");
+    prints(at, &["keyring", "rotate", "--to", &second]);
+    assert!(fails(at, &["keyring", "rotate", "--to", "0123456789abcdef"]).contains("has no key"));
+    assert_eq!(prints(at, &["keyring", "reseal"]), "sealed 3, unreadable 0");
     assert!(fails(at, &["keyring", "remove", "--key", &first]).contains("less than an hour"));
     assert!(fails(at, &["keyring", "remove", "--key", &second]).contains("is the current key"));
     assert!(fails(at, &["keyring", "remove", "--key", "first"]).contains("16 digits"));

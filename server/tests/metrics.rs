@@ -299,7 +299,7 @@ fn an_address_that_is_taken_is_an_error_at_start() {
 fn the_manual_has_every_metric() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path());
-    printed(folder.path(), &["limits", "set", "completion_min=1"]);
+    printed(folder.path(), &["limits", "completion_min=1"]);
     let url = format!("sqlite:{}", folder.path().join("seconder.db").display());
     let moving = seconder::open(&url).unwrap();
     Forwarding::begin(moving.require_engine().unwrap()).unwrap();
@@ -307,7 +307,8 @@ fn the_manual_has_every_metric() {
     Provider::start(200).set_route(folder.path(), "only", &receipts);
     let service = Monitored::with(folder.path(), &["--operator-listen", "0"]);
     service.running.send_code("2025550123", false);
-    let url = printed(folder.path(), &["route", "receipts", "only", "--public-url", PUBLIC]);
+    let url =
+        printed(folder.path(), &["route", "show", "only", "--receipts", "--public-url", PUBLIC]);
     assert_eq!(service.running.at.send("POST", url.trim(), "application/json", "{}").0, 400);
     let unreadable = r#"seconder_receipts_total{route="only",state="unreadable"}"#;
     assert_eq!(service.value(unreadable), Some(1.0));

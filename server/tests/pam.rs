@@ -1,4 +1,4 @@
-//! `seconder pam check` and `seconder-login` against a service that runs.
+//! `seconder check-pam` and `seconder-login` against a service that runs.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -34,7 +34,7 @@ fn configured(world: &World, more: &str) -> PathBuf {
 /// Runs it on a terminal, at which this is typed once it asks.
 fn check(conf: &Path, more: &str, typed: &str) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.args(["pam", "check", "--conf"]).arg(conf).args(more.split_whitespace());
+    command.args(["check-pam", "--conf"]).arg(conf).args(more.split_whitespace());
     let mut terminal = Terminal::start(command, 200);
     let mut before = String::new();
     if !typed.is_empty() {
@@ -85,15 +85,15 @@ fn every_error_is_printed() {
 fn a_user_logs_in_on_the_terminal() {
     let world = World::start();
     let conf = configured(&world, "tries = 1\n");
-    let (done, text) = check(&conf, "--user ada", "0000000");
+    let (done, text) = check(&conf, "--login ada", "0000000");
     assert!(!done && text.contains("The code is wrong.") && text.contains("denied"), "{text}");
     world.client().request_sms(1.try_into().unwrap()).unwrap();
-    let (done, text) = check(&conf, "--user ada", &world.code());
+    let (done, text) = check(&conf, "--login ada", &world.code());
     assert!(done && text.contains("Accepted."), "{text}");
     assert!(!text.contains(&world.code()), "{text}");
-    let (done, text) = check(&conf, "--user eve", "");
+    let (done, text) = check(&conf, "--login eve", "");
     assert!(!done && text.contains("not enrolled"), "{text}");
     // Only an account of this machine is excepted.
-    let (done, text) = check(&conf, "--user root except=root", "");
+    let (done, text) = check(&conf, "--login root except=root", "");
     assert!(done && text.contains("Not accepted"), "{text}");
 }

@@ -134,7 +134,7 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
 
     let user_id = user;
     let user = user.to_string();
-    let register = ["device", "register", "--user", &user, "--type", "android"];
+    let register = ["user", "register-device", "--user", &user, "--type", "android"];
     let registered = printed(run(folder.path(), &register));
     let mut words = registered.split_whitespace();
     let (_, id, _, secret) =
@@ -256,15 +256,15 @@ fn mistakes_on_the_command_line_are_reported() {
     );
     assert!(error("key --database https://2fa.example.com").contains("must be sqlite:"));
     assert!(
-        error("device register --user 1 --type ios --database sqlite:nowhere.db")
+        error("user register-device --user 1 --type ios --database sqlite:nowhere.db")
             .contains("nowhere.db does not exist, and is not created")
     );
     create(folder.path());
-    assert!(error("device register --user 1 --type ios").contains("60026"));
+    assert!(error("user register-device --user 1 --type ios").contains("60026"));
     let types = "device_type must be android, android_tablet, ios or svc_chrome";
-    assert!(error("device register --user 1 --type phone").contains(types));
+    assert!(error("user register-device --user 1 --type phone").contains(types));
     let slashes = DATABASE.replace("sqlite:", "sqlite://");
-    let register = format!("device register --user 1 --type ios --database {slashes}");
+    let register = format!("user register-device --user 1 --type ios --database {slashes}");
     assert!(error(&register).contains("60026"), "{}", error(&register));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
@@ -276,7 +276,7 @@ fn mistakes_on_the_command_line_are_reported() {
 #[test]
 fn only_serve_creates_a_database() {
     let folder = tempfile::tempdir().unwrap();
-    let device = "device register --user 1 --type ios";
+    let device = "user register-device --user 1 --type ios";
     let approval = "approval respond --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab \
                     --response deny";
     let error =
@@ -398,7 +398,7 @@ fn settings_are_stored_and_shown_at_start() {
         assert!(text.contains("names differ") && text.contains("X-Acme-*"), "{others}: {text}");
     }
     printed(run(folder.path(), &["key", "--database", "sqlite:acme.db"]));
-    let register = "device register --user 1 --type ios --database sqlite:acme.db";
+    let register = "user register-device --user 1 --type ios --database sqlite:acme.db";
     assert!(error(register).contains("60026"));
     assert!(error("serve --self-signed --replies 2012").contains("must be current or older"));
     assert!(error("serve --self-signed --callback-method PUT").contains("must be post or get"));

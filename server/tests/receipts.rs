@@ -163,13 +163,13 @@ fn a_route_keeps_its_url_for_receipts_until_it_is_removed() {
     database(folder);
     let settings = json!({"gateway": "twilio", "account_sid": "AC1", "auth_token": "t"});
     set_route(folder, "main", &settings);
-    let url = || printed(folder, &["route", "receipts", "main"]);
+    let url = || printed(folder, &["route", "show", "main", "--receipts"]);
     let first = url();
     assert!(first.starts_with("https://HOST/receipts/main/"), "{first}");
     set_route(folder, "main", &settings);
     assert_eq!(url(), first);
     printed(folder, &["route", "remove", "main"]);
-    assert!(error(folder, &["route", "receipts", "main"]).contains("route list"));
+    assert!(error(folder, &["route", "show", "main", "--receipts"]).contains("route list"));
     set_route(folder, "main", &settings);
     assert_ne!(url(), first);
     let own = folder.join("secret");

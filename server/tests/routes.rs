@@ -304,8 +304,8 @@ fn a_message_that_a_command_causes_leaves_by_a_route() {
         assert!(output.status.success(), "{arguments:?}: {errors}");
         (String::from_utf8(output.stdout).unwrap(), errors)
     };
-    let request = ["call", "request-sms", "--user-id", "1", "--force"];
-    let unlimited = || printed(path, &["limits", "set", "number_10_minutes=0", "cool_down=0"]);
+    let request = ["call", "request-sms", "--user", "1", "--force"];
+    let unlimited = || printed(path, &["limits", "number_10_minutes=0", "cool_down=0"]);
     unlimited();
     printed(path, &["app", "set", "--install-link", "https://example.com/app"]);
     let provider = Provider::start(200);
@@ -334,8 +334,7 @@ fn a_message_that_a_command_causes_leaves_by_a_route() {
     // No code lives until then, so it is not sent again.
     provider.status.store(MUCH_LATER, Ordering::Relaxed);
     unlimited();
-    let errors =
-        error(path, &["call", "request-sms", "--user-id", "1", "--force", "--action", "pay"]);
+    let errors = error(path, &["call", "request-sms", "--user", "1", "--force", "--action", "pay"]);
     assert!(errors.contains("the message was not sent: "), "{errors}");
     assert!(errors.contains("It will not be sent again") && !errors.contains("waits"), "{errors}");
     // Without a route, the command says where the message is.

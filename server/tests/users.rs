@@ -70,7 +70,8 @@ fn manage_users(folder: &Path, target: &[&str]) {
     assert!(renamed.contains("has the login name ada: remove it first"), "{renamed}");
     let taken = fails(&["user", "set-login", "--user", "2", "--login", "ada"]);
     assert!(taken.contains("belongs to another user"), "{taken}");
-    assert_eq!(ok(&["user", "set-login", "--user", "2", "--login", "bob@example.com"]), "");
+    let set = ok(&["user", "set-login", "--user", "2", "--login", "bob@example.com"]);
+    assert_eq!(set, "user 2 has the login name bob@example.com");
     // Only operators see the address.
     let of_operator = |line: &&str| line.starts_with("email ");
     let shown = ok(&["user", "show", "--login", "ada"]);
@@ -78,18 +79,19 @@ fn manage_users(folder: &Path, target: &[&str]) {
     assert_eq!(shown.contains("\nemail cy@example.com\n"), is_database, "{shown}");
     let shown: Vec<&str> = shown.lines().filter(|line| !of_operator(line)).collect();
     let expected = "user_id 1\nlogin ada\nconfirmed false\nregistered false\n\
-                    phone +1 XXX-XXX-0123\ndevices\nauthenticator false\nrecovery_codes_left 0";
+                    phone +1 XXX-XXX-0123\nsms true\nrecovery_codes 0";
     assert_eq!(shown.join("\n"), expected);
     let bob =
         if is_database { "user_id 2\nlogin bob@example.com\n" } else { "user_id 2\nconfirmed" };
     assert!(ok(&["user", "show", "--user", "2"]).starts_with(bob));
-    assert_eq!(ok(&["user", "forget-browsers", "--login", "ada"]), "");
+    let forgotten = ok(&["user", "forget-browsers", "--login", "ada"]);
+    assert_eq!(forgotten, "the remembered browsers of user 1 are forgotten");
     assert!(fails(&["user", "forget-browsers", "--user", "99"]).contains("User not found"));
     let codes = ok(&["user", "recovery-codes", "--login", "ada"]);
     let groups = |line: &str| line.split(' ').map(str::len).collect::<Vec<_>>() == [4, 4, 4];
     assert!(codes.lines().count() == 10 && codes.lines().all(groups), "{codes}");
-    assert!(ok(&["user", "show", "--login", "ada"]).ends_with("recovery_codes_left 10"));
-    assert_eq!(ok(&["user", "remove-login", "--login", "ada"]), "");
+    assert!(ok(&["user", "show", "--login", "ada"]).ends_with("\nrecovery_codes 10"));
+    assert_eq!(ok(&["user", "remove-login", "--login", "ada"]), "the login name ada is removed");
     let gone = fails(&["user", "show", "--login", "ada"]);
     assert!(gone.contains("nobody has the login name ada"), "{gone}");
     let bad = fails(&["user", "set-login", "--user", "1", "--login=-rf"]);
@@ -113,7 +115,10 @@ fn apps_are_unlocked_in_a_database_after_the_clock_was_ahead() {
     let create = ["user", "create", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
     seconder::open(&format!("sqlite:{}", folder.path().join("seconder.db").display())).unwrap();
     printed(folder.path(), &[&create[..], &["--country-code", "1"]].concat());
-    assert_eq!(printed(folder.path(), &["user", "unlock", "--clock", "--user", "1"]), "");
+    assert_eq!(
+        printed(folder.path(), &["user", "unlock", "--clock", "--user", "1"]),
+        "user 1 is unlocked"
+    );
     let unknown = error_of(folder.path(), &["user", "unlock", "--clock", "--user", "9"]);
     assert!(unknown.contains("User not found"), "{unknown}");
     let of_service = ["user", "unlock", "--clock", "--user", "1", "--url", "https://localhost"];
@@ -185,20 +190,24 @@ fn a_lost_phone_is_removed() {
     let ada = |command: &'static [&'static str]| -> Vec<&str> {
         [&["user"], command, &["--login", "ada", "--database", &url]].concat()
     };
-    let shown = printed(folder.path(), &ada(&["factors"]));
-    let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!((lines[0], lines[3], lines.len()), ("sms true", "recovery_codes 10", 4));
+    let shown = printed(folder.path(), &ada(&["show"]));
+    let lines: Vec<&str> = shown.lines().skip_while(|line| *line != "sms true").collect();
+    assert_eq!((lines[3], lines.len()), ("recovery_codes 10", 4), "{shown}");
     assert!(lines[1].starts_with("authenticator id=1 pending created_at="), "{shown}");
     assert!(lines[1].ends_with(" label=\"Ada\u{2019}s phone\""), "{shown}");
     assert!(lines[2].starts_with("device id=1 \"ios\" created_at="), "{shown}");
-    let app = ada(&["remove-authenticator", "--authenticator", "1"]);
-    let device = ada(&["remove-device", "--device", "1"]);
-    for (command, nothing) in [(app, "no authenticator app with"), (device, "no device with")] {
-        assert_eq!(printed(folder.path(), &command), "");
+    let app = ada(&["remove-factor", "--authenticator", "1"]);
+    let device = ada(&["remove-factor", "--device", "1"]);
+    for (command, done, nothing) in [
+        (app, "authenticator app 1 of user 1 is removed", "no authenticator app with"),
+        (device, "device 1 of user 1 is removed", "no device with"),
+    ] {
+        assert_eq!(printed(folder.path(), &command), done);
         let gone = error_of(folder.path(), &command);
         assert!(gone.contains(nothing), "{gone}");
     }
-    assert_eq!(printed(folder.path(), &ada(&["factors"])), "sms true\nrecovery_codes 10");
+    let left = printed(folder.path(), &ada(&["show"]));
+    assert!(left.ends_with("\nsms true\nrecovery_codes 10"), "{left}");
 }
 
 /// Prepares logins without the service on a machine, and reports one.
@@ -226,12 +235,10 @@ fn devices_have_the_names_of_the_application() {
     drop(Settings::new(&url).names(Names::new("acme").unwrap()).open().unwrap());
     let create = ["user", "create", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
     printed(folder, &[&create[..], &["--country-code", "1"]].concat());
-    printed(folder, &["device", "register", "--user", "1", "--type", "acme_chrome"]);
-    for list in ["devices", "factors", "show"] {
-        for more in [&[][..], &["--json"]] {
-            let list = printed(folder, &[&["user", list, "--user", "1"], more].concat());
-            assert!(list.contains("acme_chrome") && !list.contains("svc_chrome"), "{list}");
-        }
+    printed(folder, &["user", "register-device", "--user", "1", "--type", "acme_chrome"]);
+    for more in [&[][..], &["--json"]] {
+        let shown = printed(folder, &[&["user", "show", "--user", "1"], more].concat());
+        assert!(shown.contains("acme_chrome") && !shown.contains("svc_chrome"), "{shown}");
     }
     for (id, name) in [(2, "acme_chrome"), (3, "svc_chrome")] {
         let user = json!({"id": id, "email": "b@example.com", "phone": format!("+1555010013{id}"),

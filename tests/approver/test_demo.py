@@ -40,7 +40,7 @@ def test_the_demo_invites_a_phone_and_asks_it(tmp_path: Path) -> None:
                 assert done.returncode == 0, done.stderr
                 return done.stdout
 
-            phone("enrol", f"--ca-file={found[2]}", given=found[1])
+            phone("register", f"--ca-file={found[2]}", given=found[1])
             demo.stdin.write(b"\n")
             demo.stdin.flush()
             asked = re.compile(r"Type (\d\d) on the phone")

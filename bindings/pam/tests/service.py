@@ -166,7 +166,7 @@ class Service:
         raise AssertionError("no message was sent")
 
     def add_device(self, user: int) -> Device:
-        printed = self.run("device", "register", f"--user={user}", "--type=android")
+        printed = self.run("user", "register-device", f"--user={user}", "--type=android")
         found = re.search(r"device_id (\S+)\nsecret (\S+)", printed)
         assert found, printed
         return Device(self, found[1], found[2])

@@ -110,7 +110,7 @@ def test_the_rest_of_a_line_belongs_to_it(machine: Machine, ada: User) -> None:
 
 
 def test_signals_during_a_check_of_the_configuration(machine: Machine, ada: User) -> None:
-    script = f"{PROGRAM} pam check --conf {machine.etc}/pam.conf --user ada; echo status $?; sleep 1"
+    script = f"{PROGRAM} check-pam --conf {machine.etc}/pam.conf --login ada; echo status $?; sleep 1"
     with Terminal("sh", "-c", script) as check:
         check.expect(CODE)
         assert not shows_what_is_typed(check)

@@ -186,7 +186,7 @@ def test_syslog_says_why_nobody_can_log_in(machine: Machine, radius: int, radia:
 
 
 def check(*options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, "pam", "check", *options], capture_output=True, text=True)
+    return subprocess.run([PROGRAM, "check-pam", *options], capture_output=True, text=True)
 
 
 def test_the_check_has_the_rights_of_the_user(machine: Machine, serving: Service, radia: User) -> None:

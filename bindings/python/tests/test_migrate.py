@@ -60,7 +60,7 @@ class Old:
         return done.stdout
 
     def respond(self, user: int, uuid: str, response: str) -> None:
-        device = self.run("device", "register", "--user", str(user), "--type", "ios").split()
+        device = self.run("user", "register-device", "--user", str(user), "--type", "ios").split()
         number, secret = device[1], device[3]
         command = ["approval", "respond", "--device", number, "--uuid", uuid]
         self.run(*command, "--response", response, stdin=secret)
@@ -163,7 +163,7 @@ def test_codes_by_sms(old: Old) -> None:
 
 def test_an_sms_to_a_user_with_an_app_is_ignored(old: Old) -> None:
     user = old.user()
-    old.run("device", "register", "--user", str(user), "--type", "android")
+    old.run("user", "register-device", "--user", str(user), "--type", "android")
     sms = old.client.users.request_sms(user)
     assert sms.ok() and not sms.ignored(), "this device shows no codes"
     enrolled = old.client.users.generate_qr(user, size=200, label="Ada")

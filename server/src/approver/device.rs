@@ -132,7 +132,7 @@ impl ApproverDevice {
     /// [`Error::InvalidArgument`] if it is something else.
     pub fn read(text: &Secret) -> Result<ApproverDevice> {
         let wrong =
-            || invalid("device-file", "is not one that `seconder device enrol` has written");
+            || invalid("device-file", "is not one that `seconder device register` has written");
         let stored: Stored = serde_json::from_str(text.expose()).map_err(|_| wrong())?;
         let pkcs8 = URL_SAFE_NO_PAD.decode(stored.key.expose()).map(Zeroizing::new);
         let key = key_of(&pkcs8.map_err(|_| wrong())?).map_err(|_| wrong())?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf, absolute};
 pub(super) const SERVICE: &str = "service";
 /// The commands that do not read it: those that need the machine of the service, which a test compares with these, and
 /// `enrol`, which a user runs for the account on this machine.
-const HERE: [&str; 13] = [
+const HERE: [&str; 11] = [
     "serve",
     "backup",
     "restore",
@@ -22,11 +22,9 @@ const HERE: [&str; 13] = [
     "export",
     "enrol",
     "keyring rotate",
-    "keyring add",
-    "keyring use",
     "route test",
     "lookup test",
-    "device register",
+    "user register-device",
     "approval respond",
 ];
 

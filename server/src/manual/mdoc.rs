@@ -25,18 +25,21 @@ pub(crate) fn usage(arg: &Arg) -> String {
     }
 }
 
-/// Returns the options of a command as a list; an empty text if it has none.
-pub(crate) fn list(command: &Command) -> String {
-    let options = options(command);
-    if options.is_empty() {
-        return String::new();
+/// Returns options as a list; an empty text if there are none.
+pub(crate) fn list(options: &[&Arg]) -> String {
+    match options.is_empty() {
+        true => String::new(),
+        false => format!(".Bl -tag -width Ds\n{}.El\n", entries(options)),
     }
-    let mut text = ".Bl -tag -width Ds\n".to_owned();
-    for arg in options {
+}
+
+/// Returns the entries of options in a list.
+pub(crate) fn entries(options: &[&Arg]) -> String {
+    let entry = |arg: &&Arg| {
         let (help, one_of) = (prose(&help(arg)), one_of(arg));
-        text += &format!(".It {}\n{help}{one_of}{}", usage(arg), default(arg));
-    }
-    text + ".El\n"
+        format!(".It {}\n{help}{one_of}{}", usage(arg), default(arg))
+    };
+    options.iter().map(entry).collect()
 }
 
 pub(crate) fn help(arg: &Arg) -> String {

@@ -55,7 +55,12 @@ pub(crate) fn run(options: &Export) -> Result<()> {
     let key = options.seal_key_file.as_deref().map(SealKey::read).transpose()?;
     let counts = if options.file == Path::new(STANDARD) {
         check_standard_output(options.secrets && key.is_none())?;
-        write_sealed(engine, format, options.secrets, key, io::stdout().lock())?
+        let mut out = Piped { out: io::stdout().lock(), is_closed: false };
+        match write_sealed(engine, format, options.secrets, key, &mut out) {
+            // The reader has all that it wants, such as `head`.
+            Err(_) if out.is_closed => return Ok(()),
+            done => done?,
+        }
     } else {
         to_file(engine, format, options, key)?
     };
@@ -71,6 +76,32 @@ pub(crate) fn run(options: &Export) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Standard output, and whether its reader has closed the pipe.
+struct Piped<W> {
+    out: W,
+    is_closed: bool,
+}
+
+impl<W: Write> Piped<W> {
+    fn noted<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        self.is_closed |=
+            done.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        done
+    }
+}
+
+impl<W: Write> Write for Piped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.noted(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.out.flush();
+        self.noted(done)
+    }
 }
 
 /// Writes a file that must not exist, and which is there only once it is whole: a part of the users, taken for all

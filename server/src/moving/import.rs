@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::report::Report;
 use super::sealed::{self, Input, SealKey};
 use super::{Format, STANDARD};
-use crate::arguments::Database;
+use crate::arguments::{COMMON, Database};
 use crate::commands::{invalid, print};
 use crate::log;
 use clap::Args;
@@ -56,7 +56,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "FILE")]
     seal_key_file: Option<PathBuf>,
     /// Print the numbers as a JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = COMMON)]
     json: bool,
     /// File to read; - for standard input.
     #[arg(value_name = "FILE")]

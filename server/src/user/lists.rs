@@ -1,17 +1,14 @@
-//! The commands that list users, their devices and their activities.
+//! The commands that list users and their activities.
 
-use super::{Who, device_type, status_of};
+use super::{Who, status_of};
 use crate::arguments::Database;
 use crate::commands::print;
 use crate::table::{print_json, table, utc};
-use crate::target::Target;
-use seconder::calls::Devices;
 use seconder::engine::operator::{
-    ActivityEntry, DeviceEntry, ExportUser, FindUsers, ListActivities, ListDevices, ListUsers,
-    ShowUser, UserEntry,
+    ActivityEntry, ExportUser, FindUsers, ListActivities, ListUsers, ShowUser, UserEntry,
 };
 use seconder::model::UserId;
-use seconder::{Handle, Result, Service};
+use seconder::{Result, Service};
 
 pub(super) fn users(database: &Database, limit: usize, locked: bool, json: bool) -> Result<()> {
     let service = database.existing()?;
@@ -90,33 +87,6 @@ fn grouped(number: u64) -> String {
 /// Returns the number of entries to ask for at once.
 fn most(left: usize) -> u32 {
     u32::try_from(left).unwrap_or(u32::MAX).min(1000)
-}
-
-pub(super) fn devices(target: &Target, who: &Who, json: bool) -> Result<()> {
-    let (service, user_id) = who.of(target)?;
-    let mut devices = match target.is_operated() {
-        true => service.operate(&ListDevices { user_id })?.devices,
-        false => {
-            let devices = service.handle(&Devices::new(user_id))?.devices;
-            devices.into_iter().map(DeviceEntry::of_call).collect()
-        }
-    };
-    for name in devices.iter_mut().filter_map(|device| device.device.r#type.as_mut()) {
-        *name = device_type(&service, name);
-    }
-    if json {
-        return devices.iter().try_for_each(|device| print_json(serde_json::to_string(device)));
-    }
-    let created = |at: Option<i64>| at.and_then(|at| u64::try_from(at).ok()).map(utc);
-    let row = |entry: DeviceEntry| {
-        let DeviceEntry { device, name, used, .. } = entry;
-        let registered = created(device.created_at).unwrap_or_default();
-        let used = used.map(utc).unwrap_or_default();
-        let kind = device.r#type.unwrap_or_default();
-        vec![device.id.to_string(), kind, registered, used, name.unwrap_or_default()]
-    };
-    let rows: Vec<_> = devices.into_iter().map(row).collect();
-    print(&table(&["ID", "TYPE", "REGISTERED", "USED", "NAME"], &rows))
 }
 
 pub(super) fn activities(database: &Database, who: &Who, limit: usize, json: bool) -> Result<()> {

@@ -4,7 +4,7 @@ use super::{Who, device_type, status_of};
 use crate::table::{Json, utc};
 use crate::target::Target;
 use seconder::Result;
-use seconder::calls::{FoundUser, UserStatusReply};
+use seconder::calls::{Factors, FoundUser, UserStatusReply};
 use seconder::engine::operator::{DeviceEntry, ShowUser, UserDetails, WrongCodes};
 use serde_json::{Value, json};
 
@@ -68,24 +68,61 @@ fn shown(
     if let (Some(country), Some(number)) = (status.country_code, &status.phone_number) {
         lines.push(format!("phone +{country} {number}"));
     }
-    lines.push(format!("devices {}", status.devices.join(" ")).trim_end().to_owned());
-    lines.extend(details.iter().flat_map(|details| &details.devices).map(device));
     let locked = details.and_then(|details| details.user.locked);
     lines.extend(locked.map(|at| format!("locked since {}", utc(at))));
-    lines.extend(details.iter().flat_map(|details| &details.wrong).map(wrong));
-    if let Some(found) = found {
-        lines.push(format!("authenticator {}", found.authenticator));
-        lines.push(format!("recovery_codes_left {}", found.recovery_codes_left));
+    match &status.factors {
+        Some(factors) => lines.extend(factor_lines(factors, details)),
+        // A service of another make names devices alone.
+        None => lines.push(format!("devices {}", status.devices.join(" ")).trim_end().to_owned()),
     }
     lines.join("\n")
 }
 
-/// Formats a device. The name is quoted, because a device may have any.
-fn device(device: &DeviceEntry) -> String {
-    let kind = device.device.r#type.as_deref().unwrap_or("unknown");
+/// Formats what protects an account, one factor in each line.
+fn factor_lines(factors: &Factors, details: Option<&UserDetails>) -> Vec<String> {
+    let mut lines = vec![format!("sms {}", factors.sms)];
+    for app in &factors.authenticators {
+        let state = if app.confirmed { "confirmed" } else { "pending" };
+        // Quoted, because an application may allow any text.
+        let label = app.label.as_ref().map_or(String::new(), |label| format!(" label={label:?}"));
+        lines.push(format!(
+            "authenticator id={} {state}{}{label}",
+            app.id,
+            created(app.created_at)
+        ));
+    }
+    for device in &factors.devices {
+        let kind = device.r#type.as_deref().unwrap_or("unknown");
+        let known = details.iter().flat_map(|details| &details.devices);
+        let known = known.filter(|entry| entry.device.id == device.id).map(used).next();
+        let (at, used) = (created(device.created_at), known.unwrap_or_default());
+        lines.push(format!("device id={} {kind:?}{at}{used}", device.id));
+    }
+    lines.push(format!("recovery_codes {}", factors.recovery_codes));
+    match details {
+        Some(details) => lines.extend(details.wrong.iter().map(wrong)),
+        None => {
+            let locked = [
+                ("codes", factors.codes_locked),
+                ("authenticators", factors.authenticators_locked),
+                ("recovery_codes", factors.recovery_codes_locked),
+            ];
+            let locked = locked.into_iter().filter(|(_, is)| *is);
+            lines.extend(locked.map(|(name, _)| format!("{name}: locked")));
+        }
+    }
+    lines
+}
+
+fn created(at: Option<i64>) -> String {
+    at.map_or(String::new(), |at| format!(" created_at={at}"))
+}
+
+/// Formats what operators alone see of a device. The name is quoted, because a device may have any.
+fn used(device: &DeviceEntry) -> String {
     let name = device.name.as_ref().map_or(String::new(), |name| format!(" name={name:?}"));
     let used = device.used.map_or("never".to_owned(), utc);
-    format!("device id={} {kind:?}{name} used={used:?}", device.device.id)
+    format!("{name} used={used:?}")
 }
 
 /// Formats the wrong codes of a factor: `codes: wait until 2023-11-14 05:29 UTC, 9 wrong`.

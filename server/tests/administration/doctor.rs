@@ -70,7 +70,7 @@ fn what_is_wrong_is_named_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     drop(database(folder));
-    printed(folder, &["limits", "set", "key_rate=0", "number_day=0"]);
+    printed(folder, &["limits", "key_rate=0", "number_day=0"]);
     let report = Report::of(folder, &[]);
     assert_eq!((report.is_success, report.status("limits")), (true, "warning"));
     assert_eq!(report.text("limits", "found"), "switched off: number_day, key_rate");

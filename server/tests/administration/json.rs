@@ -7,15 +7,16 @@ use std::fs;
 use std::path::Path;
 
 /// Those that serve, write a format of their own, or look at no database, and `call`, which prints JSON always.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "serve",
     "reload",
     "relay",
     "export",
     "user export",
+    "call",
     "config check",
     "config example",
-    "pam check",
+    "check-pam",
     "completions",
 ];
 
@@ -38,10 +39,8 @@ fn commands(within: &[&str], found: &mut Vec<(String, String)>) {
 fn every_command_of_an_operator_has_the_option() {
     let mut found = Vec::new();
     commands(&[], &mut found);
-    assert!(found.len() > 90, "{}", found.len());
     let without = found.iter().filter(|(_, help)| !help.contains("\n      --json"));
-    let without = without.map(|(name, _)| name.as_str());
-    let without: Vec<_> = without.filter(|name| !name.starts_with("call ")).collect();
+    let without: Vec<_> = without.map(|(name, _)| name.as_str()).collect();
     assert_eq!(without, OTHERS);
 }
 
@@ -65,13 +64,12 @@ fn what_was_done_is_an_object() {
     let shown = one(&["user", "show", "--login", "eve"]);
     assert_eq!((&shown["user_id"], &shown["login"]), (&json!(3), &json!("eve")));
     assert_eq!(shown["factors"]["sms"], true);
-    assert_eq!(one(&["user", "factors", "--user", "3"])["sms"], true);
     let codes = one(&["user", "recovery-codes", "--user", "3"]);
     assert!(codes["codes"].as_array().is_some_and(|codes| codes.len() > 1), "{codes}");
-    let device = one(&["device", "register", "--user", "3", "--type", "ios"]);
+    let device = one(&["user", "register-device", "--user", "3", "--type", "ios"]);
     assert!(device["device_id"].is_u64() && device["secret"].is_string());
     let id = device["device_id"].to_string();
-    let removed = one(&["user", "remove-device", "--user", "3", "--device", &id]);
+    let removed = one(&["user", "remove-factor", "--user", "3", "--device", &id]);
     assert_eq!(removed, json!({ "user_id": 3, "device_id": device["device_id"] }));
     for command in ["unlock", "forget-browsers"] {
         assert_eq!(one(&["user", command, "--user", "3"]), json!({ "user_id": 3 }), "{command}");
@@ -101,7 +99,7 @@ fn what_was_done_is_an_object() {
     assert_eq!(one(&["operator", "remove", "eve"]), json!({ "name": "eve" }));
     let other = one(&["app", "create", "--name", "Other"])["app_id"].clone();
     assert!(one(&["app", "rotate-key"])["earlier_key_until"].is_u64());
-    assert_eq!(one(&["app", "end-overlap"]), json!({ "app_id": 1 }));
+    assert_eq!(one(&["app", "rotate-key", "--end-overlap"]), json!({ "app_id": 1 }));
     assert_eq!(one(&["app", "delete", "--yes", &other.to_string()]), json!({ "app_id": other }));
 }
 
@@ -114,8 +112,8 @@ fn keys_and_copies_are_objects() {
     let keys = objects(folder, &["keyring", "list", "--values"]);
     assert_eq!((keys.len(), &keys[0]["current"]), (1, &json!(true)));
     assert!(keys[0]["created"].is_u64() && keys[0]["values"].is_u64(), "{keys:?}");
-    let added = one(&["keyring", "add"])["key"].as_str().unwrap().to_owned();
-    assert_eq!(one(&["keyring", "use", "--key", &added]), json!({ "key": added }));
+    let added = one(&["keyring", "rotate", "--unused"])["key"].as_str().unwrap().to_owned();
+    assert_eq!(one(&["keyring", "rotate", "--to", &added]), json!({ "key": added }));
     let sealed = one(&["keyring", "reseal"]);
     assert!(sealed["sealed"].is_u64() && sealed["unreadable"] == 0, "{sealed}");
     assert_eq!(one(&["keyring", "create", "other.keys"]), json!({ "file": "other.keys" }));

@@ -137,8 +137,8 @@ fn each_preset_gets_a_url_for_its_receipts_which_update_the_job() {
             let request = provider.request();
             let url = receipt_url(&request);
             let (url, _) = url.split_once('?').unwrap_or((&url, ""));
-            let printed = printed(folder, &["route", "receipts", name, "--public-url", PUBLIC]);
-            assert_eq!(printed.trim(), url, "{name}");
+            let show = ["route", "show", name, "--receipts", "--public-url", PUBLIC];
+            assert_eq!(printed(folder, &show).trim(), url, "{name}");
             secrets.push(url.rsplit('/').next().unwrap().to_owned());
             wait_until(name, || sent(folder, name).len() == round);
             // The later one is listed first.

@@ -229,7 +229,7 @@ fn of_rate(engine: &Engine) -> Result<Finding> {
         some => Finding::warning(
             "rate",
             format!("requests were refused because of key_rate: {}", some.join(", ")),
-            "if they are logins, raise it: `seconder limits set --app ID key_rate=N key_burst=N`",
+            "if they are logins, raise it: `seconder limits --app ID key_rate=N key_burst=N`",
         ),
     })
 }
@@ -256,7 +256,7 @@ fn of_codes(engine: &Engine) -> Result<Finding> {
             "codes",
             found,
             "these may be requested for their price alone (SMS pumping): see `seconder audit --by address`, and refuse \
-             countries or prefixes with `seconder limits set deny=CODE`; or the provider does not deliver",
+             countries or prefixes with `seconder limits deny=CODE`; or the provider does not deliver",
         ),
     })
 }
@@ -278,7 +278,7 @@ fn of_limits(engine: &Engine) -> Result<Finding> {
         some => Finding::warning(
             "limits",
             format!("switched off: {}", some.join(", ")),
-            "a person who can cause messages can cause any number of them: `seconder limits set`",
+            "a person who can cause messages can cause any number of them: `seconder limits NAME=VALUE`",
         ),
     })
 }

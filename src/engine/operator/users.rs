@@ -259,13 +259,6 @@ pub struct DeviceEntry {
     pub used: Option<u64>,
 }
 
-impl DeviceEntry {
-    /// Returns a device of which no more is known than what the call `devices` returns.
-    pub fn of_call(device: RegisteredDevice) -> DeviceEntry {
-        DeviceEntry { device, name: None, used: None }
-    }
-}
-
 impl ListDevices {
     fn run(&self, engine: &Engine) -> Result<UserDevices> {
         let found = engine.handle(&calls::Devices::new(self.user_id))?;

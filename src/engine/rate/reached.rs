@@ -110,7 +110,7 @@ impl Engine {
         };
         self.shared.deliver.warning(&format!(
             "application {app} ({name}) makes more than the {rate} requests a second of its key_rate{since}. If \
-             they are logins, raise it: seconder limits set --app {app} key_rate=N key_burst=N"
+             they are logins, raise it: seconder limits --app {app} key_rate=N key_burst=N"
         ));
         // A report that is lost costs a line of `doctor`, and must not fail the call.
         drop(self.run(move |view| budgets::note_over_rate(view, app, refused, now)));
@@ -124,7 +124,7 @@ impl Engine {
         self.shared.deliver.warning(&format!(
             "codes of application {app} ({name}) to new numbers of the country +{country} are paused for {seconds} s, \
              because {used} of {sent} were used. See seconder audit --app {app} --by address, and refuse the country \
-             or a prefix: seconder limits set --app {app} deny={country}"
+             or a prefix: seconder limits --app {app} deny={country}"
         ));
     }
 
