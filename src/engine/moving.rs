@@ -2,8 +2,10 @@
 
 mod fields;
 mod reader;
+mod source;
 
 pub use reader::Problem;
+pub use source::{SourceFormat, SourceLine, SourceOptions};
 
 use super::Engine;
 use super::clock::Time;
