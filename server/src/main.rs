@@ -24,6 +24,8 @@ mod manual;
 mod moment;
 mod moving;
 mod operator;
+#[cfg(unix)]
+mod owner;
 mod pam;
 mod part;
 mod prompt;
@@ -208,7 +210,7 @@ fn main() -> ExitCode {
     let ended = match config::command().and_then(|program| run(program.command)) {
         Ok(status) => status,
         Err(error) => {
-            log(&format!("error: {error}"));
+            log(&format!("error: {}", advised(error.to_string())));
             ExitCode::FAILURE
         }
     };
@@ -216,6 +218,13 @@ fn main() -> ExitCode {
         logger.flush();
     }
     ended
+}
+
+/// Returns the text of an error, with what to do if the command has become another user.
+fn advised(error: String) -> String {
+    #[cfg(unix)]
+    let error = error.clone() + &owner::advice(&error).unwrap_or_default();
+    error
 }
 
 fn run(command: Command) -> Result<ExitCode> {

@@ -6,6 +6,7 @@ mod doctor;
 mod init;
 mod json;
 mod maintain;
+mod owner;
 mod password;
 mod tables;
 
