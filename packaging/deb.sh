@@ -208,7 +208,7 @@ if [ "$1" = configure ]; then
     if [ -d /run/systemd/system ]; then
         # A service that does not start is no reason to leave the package half installed.
         systemctl daemon-reload || true
-        # Only after an upgrade: the first installation starts nothing.
+        # Only after an upgrade: the first installation starts nothing, and has no /etc/seconder/seconder.conf.
         [ -z "$2" ] || systemctl try-restart seconder.service || true
     fi
 fi

@@ -64,7 +64,8 @@ pub use keys::Resealed;
 pub use limits::{CodesOfHour, Limits};
 pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use moving::{
-    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, UserRecord, UserRecordPage,
+    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, SourceFormat, SourceLine,
+    SourceOptions, UserRecord, UserRecordPage,
 };
 pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
 pub use routes::StoredRoute;
@@ -287,10 +288,9 @@ impl Engine {
         Ok(app)
     }
 
-    /// Deletes expired data: codes, messages, remembered browsers, verifications of numbers, counts of
-    /// messages, and from the audit of each application the decisions that are older than its limit
-    /// `audit_days`; and from the spool folder the messages of expired codes, or anything else that
-    /// [`Deliver::housekeep`] removes.
+    /// Deletes expired data: codes, messages, remembered browsers, verifications of numbers, counts of messages, and
+    /// from the audit of each application the decisions that are older than its limit `audit_days`; and from the spool
+    /// folder the messages of expired codes, or anything else that [`Deliver::housekeep`] removes.
     ///
     /// After the clock has moved forward by more than a day, the audit loses nothing because of it for
     /// another day, in which it can be put right.

@@ -304,3 +304,80 @@ fn a_user_whom_nothing_identifies_is_rejected() {
     let rejected = engine.import_users(vec![without_phone(Some(7), "", "")], false);
     assert!(rejected.unwrap_err().to_string().contains("email is missing"));
 }
+
+/// A user with three apps.
+fn with_apps(algorithms: [Algorithm; 3]) -> UserRecord {
+    let mut user = user(7, "15550100123");
+    user.confirmed = true;
+    user.authenticators = (1..)
+        .zip(algorithms)
+        .map(|(byte, algorithm)| {
+            let mut app = AuthenticatorRecord::new(vec![byte; 20].into(), 6, 30).unwrap();
+            app.algorithm = algorithm;
+            app
+        })
+        .collect();
+    user
+}
+
+#[test]
+fn each_app_of_a_user_accepts_its_codes_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, clock) = open(&folder);
+    let engine = service.engine().unwrap();
+    let all = [Algorithm::Sha1, Algorithm::Sha256, Algorithm::Sha512];
+    assert_eq!(imported(engine, with_apps(all)), Imported::Created);
+    assert_eq!(imported(engine, with_apps(all)), Imported::Unchanged);
+    let other = imported(engine, with_apps([Algorithm::Sha1; 3]));
+    assert!(matches!(other, Imported::Conflict(at) if at.field == "authenticators"));
+    let seven = UserId::try_from(7).unwrap();
+    let totp = |byte: u8, algorithm| Totp::new(&[byte; 20], algorithm, 6, 30).unwrap();
+    let verify = |code: &str| {
+        let checked = service.handle(&Verify::new(seven, code.parse().unwrap())).unwrap();
+        (checked.verdict, checked.reused)
+    };
+    clock.set(NOW + 60);
+    // A wrong code counts once whichever app it is compared with: after three, the user does not wait.
+    for wrong in ["000000", "000001", "000002"] {
+        assert_eq!(verify(wrong), (Verdict::Wrong, false));
+    }
+    for (byte, algorithm) in (1..).zip(all) {
+        let code = totp(byte, algorithm).code(NOW + 60);
+        assert_eq!(verify(code.expose()), (Verdict::Right, false), "{algorithm:?}");
+        assert_eq!(verify(code.expose()), (Verdict::Wrong, true), "{algorithm:?}");
+    }
+    // The apps go on side by side, and come along in an export.
+    let page = engine.export_users(None, 10, true).unwrap();
+    let apps = &page.users[0].authenticators;
+    assert_eq!(apps.iter().map(|app| app.algorithm).collect::<Vec<_>>(), all);
+    assert!(apps.iter().all(|app| app.last_step == Some((NOW + 60) / 30)));
+    clock.set(NOW + 120);
+    let first = totp(1, Algorithm::Sha1).code(NOW + 120);
+    assert_eq!(verify(first.expose()), (Verdict::Right, false));
+    // A new app takes the place of all of them, with its first code.
+    let uri = service.enrol_authenticator(seven).unwrap().uri;
+    let new = Totp::from_uri(uri.expose()).unwrap();
+    let second = totp(2, Algorithm::Sha256).code(NOW + 120);
+    assert_eq!(verify(second.expose()), (Verdict::Right, false));
+    let code = new.code(NOW + 120).expose().parse().unwrap();
+    assert_eq!(service.confirm_authenticator(seven, &code).unwrap(), Verdict::Right);
+    let third = totp(3, Algorithm::Sha512).code(NOW + 120);
+    assert_eq!(verify(third.expose()), (Verdict::Wrong, false));
+}
+
+#[test]
+fn users_have_at_most_five_apps_with_a_secret_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder);
+    let engine = service.engine().unwrap();
+    let of = |secrets: &[u8]| {
+        let mut user = user(7, "15550100123");
+        let app = |byte| AuthenticatorRecord::new(vec![byte; 20].into(), 6, 30).unwrap();
+        user.authenticators = secrets.iter().copied().map(app).collect();
+        engine.import_users(vec![user], true).map(|outcomes| outcomes[0].clone())
+    };
+    assert_eq!(of(&[1, 2, 3, 4, 5]).unwrap(), Imported::Created);
+    assert!(of(&[1, 2, 3, 4, 5, 6]).unwrap_err().to_string().contains("at most 5"));
+    // A code of both would be accepted twice.
+    assert!(of(&[1, 2, 1]).unwrap_err().to_string().contains("must have a secret each"));
+}

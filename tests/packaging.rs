@@ -121,9 +121,16 @@ fn the_page_about_logins_fits_the_units() {
     assert!(page.contains(&format!("runuser -u {user} -- ")));
     assert!(read("packaging/systemd/seconder.sysusers").contains(&format!("\nu {user} -")));
     let folder = format!("/var/lib/{}", value(&service, "StateDirectory="));
-    for text in [&page, &service] {
-        assert!(text.contains(&format!("sqlite:{folder}/seconder.db")), "{folder}");
+    assert!(page.contains(&format!("database=sqlite:{folder}/seconder.db")), "{folder}");
+    // All read the file that the page has `seconder init` write.
+    let (_, file) = page.split_once("seconder init --config ").unwrap();
+    let file = file.split_whitespace().next().unwrap();
+    for text in [&page, &service, &read("docs/operate.md")] {
+        assert!(text.contains(&format!("--config {file}")), "{file}");
     }
+    let start = value(&service, "ExecStart=");
+    assert_eq!(start, format!("/usr/bin/seconder serve --config {file}"));
+    assert_eq!(value(&service, "AssertPathExists="), file);
     assert!(page.contains("systemctl enable --now seconder.socket"));
 }
 

@@ -94,6 +94,7 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     server.sql("versions", "ALTER TABLE seconder.open_approvals DROP COLUMN app_id");
     server.sql("versions", "ALTER TABLE seconder.devices DROP COLUMN used_at");
     server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN locked_at");
+    server.sql("versions", "ALTER TABLE seconder.authenticators DROP COLUMN algorithm");
     drop(first);
     let later = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
     for column in later.into_iter().chain(["approval_seconds"]) {

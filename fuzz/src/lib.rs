@@ -3,7 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a target reports failures by panicking")]
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use seconder::callback::{self, Received};
+use seconder::engine::{SourceFormat, SourceOptions, UserRecord};
 use seconder::model::{
     Action, ApiKey, ApprovalId, CountryCode, DisplayText, Email, PhoneNumber, Token, UserId,
     VerificationCode,
@@ -19,7 +22,7 @@ use std::str::FromStr;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("json", json),
     ("xml", xml),
     ("form", form),
@@ -28,6 +31,7 @@ pub const TARGETS: [Target; 8] = [
     ("calls", calls),
     ("retry_after", retry_after),
     ("name_server", name_server),
+    ("source", source),
 ];
 
 /// JSON that is read has every text and every digit that was written, and reads back as the same value.
@@ -188,5 +192,32 @@ pub fn name_server(data: &[u8]) {
             std::net::IpAddr::V6(address) => address.octets().to_vec(),
         };
         assert!(data.windows(bytes.len()).any(|window| window == bytes), "{address}");
+    }
+}
+
+/// A file of another program is read as users, each with apps. What is read of an export of Google Authenticator has the
+/// secrets that are in it.
+pub fn source(data: &[u8]) {
+    let options = |user: Option<&str>| SourceOptions {
+        user: user.map(str::to_owned),
+        ..SourceOptions::default()
+    };
+    for format in SourceFormat::ALL {
+        for user in [None, Some("ada")] {
+            let lines = format.read(data, &options(user)).unwrap_or_default();
+            for fields in lines.into_iter().filter_map(|(_, fields)| fields.ok()) {
+                assert!(!fields["authenticators"].as_array().unwrap().is_empty());
+                drop(UserRecord::read(fields, &Names::default(), &mut None));
+            }
+        }
+    }
+    let payload = STANDARD.encode(data).replace('+', "%2B");
+    let uri = format!("otpauth-migration://offline?data={payload}");
+    for (_, fields) in SourceFormat::Otpauth.read(uri.as_bytes(), &options(Some("ada"))).unwrap() {
+        let Ok(fields) = fields else { continue };
+        let data: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
+        for app in fields["authenticators"].as_array().unwrap() {
+            assert!(data.contains(app["secret_hex"].as_str().unwrap()));
+        }
     }
 }

@@ -182,7 +182,20 @@ impl Database {
     fn existing_settings(&self) -> Result<Settings> {
         self.require_machine()?;
         self.require_stored()?;
-        Ok(self.settings()?.must_exist(true).changed_by(&user_name()))
+        // A file with a key may be root's own. For an application by its id, the database is opened at once.
+        if self.api_key_file.is_none() {
+            self.become_owner()?;
+        }
+        let settings = self.settings()?;
+        self.become_owner()?;
+        Ok(settings.must_exist(true).changed_by(&user_name()))
+    }
+
+    /// Becomes the owner of the database for good, if root runs this.
+    pub(crate) fn become_owner(&self) -> Result<()> {
+        #[cfg(unix)]
+        crate::owner::become_owner(self)?;
+        Ok(())
     }
 
     /// Rejects a database that outlives no process, and a URL that is not one of a database.
@@ -300,6 +313,9 @@ fn with_password(url: &str) -> Result<String> {
 #[allow(clippy::disallowed_methods, reason = "sudo passes the name by this variable alone")]
 pub(crate) fn user_name() -> String {
     use nix::unistd::{User, getuid};
+    if let Some(caller) = crate::owner::caller() {
+        return caller;
+    }
     let by_sudo = std::env::var("SUDO_USER").ok();
     // Any text can be in a variable, but not in the audit.
     let known = by_sudo.and_then(|name| User::from_name(&name).ok().flatten());

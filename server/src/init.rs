@@ -6,9 +6,9 @@ use crate::arguments::COMMON;
 use crate::arguments::Serve;
 use crate::commands::{self, invalid, print};
 use crate::part::{self, Part};
-use crate::{config, table};
+use crate::{config, owner, table};
 use clap::Args;
-use nix::unistd::{Uid, User, geteuid};
+use nix::unistd::{Uid, User};
 use seconder::Result;
 use seconder::keyring::Keyring;
 use serde_json::json;
@@ -110,18 +110,11 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
 /// Returns the user who owns the folder of a database file, if that is not root, who runs this. The service runs as
 /// that user, and could not open files of root.
 fn owner(serve: &Serve) -> Result<Option<User>> {
-    let Some(folder) = serve.database.path().and_then(Path::parent) else { return Ok(None) };
-    if !geteuid().is_root() {
-        return Ok(None);
-    }
-    // A folder that cannot be read has no database either, and opening it reports that.
-    let Ok(metadata) = folder.metadata() else { return Ok(None) };
-    if metadata.uid() == 0 {
-        return Ok(None);
-    }
+    let Some(metadata) = owner::found(&serve.database) else { return Ok(None) };
     match User::from_uid(Uid::from_raw(metadata.uid())) {
         Ok(Some(user)) => Ok(Some(user)),
         _ => {
+            let folder = serve.database.path().and_then(Path::parent).unwrap_or(Path::new("."));
             let reason = format!(
                 "is in {}, which belongs to user {}, whom this machine does not know: chown it to the \
                  user that the service runs as",

@@ -25,6 +25,8 @@ mod manual;
 mod moment;
 mod moving;
 mod operator;
+#[cfg(unix)]
+mod owner;
 mod pam;
 mod part;
 mod prompt;
@@ -254,13 +256,20 @@ fn main() -> ExitCode {
         Err(error) => Err(error),
     };
     let ended = ended.unwrap_or_else(|error| {
-        log(&format!("error: {error}"));
+        log(&format!("error: {}", advised(error.to_string())));
         Exit::Failed
     });
     if let Some(logger) = LOGGER.get() {
         logger.flush();
     }
     ended.into()
+}
+
+/// Returns the text of an error, with what to do if the command has become another user.
+fn advised(error: String) -> String {
+    #[cfg(unix)]
+    let error = error.clone() + &owner::advice(&error).unwrap_or_default();
+    error
 }
 
 fn run(command: Command) -> Result<Exit> {

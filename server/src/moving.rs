@@ -15,6 +15,7 @@ pub(crate) use import::{Import, run as import};
 
 use crate::commands::invalid;
 use seconder::Result;
+use seconder::engine::SourceFormat;
 use std::path::Path;
 
 /// The file name that means standard input or output.
@@ -26,6 +27,40 @@ pub(crate) enum Format {
     Jsonl,
     /// Comma-separated values, with the names of the fields in the first row.
     Csv,
+}
+
+/// The formats of an import: those of an export, and those of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// One JSON object in each line.
+    Jsonl,
+    /// Comma-separated values, with the names of the fields in the first row.
+    Csv,
+    /// Lines of otpauth: and otpauth-migration: URIs, as Google Authenticator exports them.
+    Otpauth,
+    /// The file ~/.google_authenticator of one user.
+    PamGoogleAuthenticator,
+    /// The file users.oath of pam_oath.
+    PamOath,
+    /// The JSON that FreeOTP+ exports.
+    Freeotp,
+    /// The CSV that pi-tokenjanitor exports.
+    Privacyidea,
+}
+
+impl ImportFormat {
+    /// Returns the format of another program, or else the one that is read line by line.
+    fn source(self) -> std::result::Result<SourceFormat, Format> {
+        match self {
+            ImportFormat::Jsonl => Err(Format::Jsonl),
+            ImportFormat::Csv => Err(Format::Csv),
+            ImportFormat::Otpauth => Ok(SourceFormat::Otpauth),
+            ImportFormat::PamGoogleAuthenticator => Ok(SourceFormat::PamGoogleAuthenticator),
+            ImportFormat::PamOath => Ok(SourceFormat::PamOath),
+            ImportFormat::Freeotp => Ok(SourceFormat::FreeOtp),
+            ImportFormat::Privacyidea => Ok(SourceFormat::PrivacyIdea),
+        }
+    }
 }
 
 impl Format {

@@ -7,6 +7,7 @@ mod init;
 mod json;
 mod maintain;
 mod output;
+mod owner;
 mod password;
 mod tables;
 

@@ -81,6 +81,7 @@ impl Machine {
             "ada" => "daemon".to_owned(),
             word => word
                 .replace("/var/lib/seconder/", &format!("{folder}/state/"))
+                .replace("/etc/seconder/", &format!("{folder}/state/"))
                 .replace("/run/seconder/seconder.sock", &self.socket().display().to_string()),
         });
         words.collect()
@@ -105,6 +106,16 @@ impl Machine {
     fn enrol_oneself(&self) -> Command {
         let url = format!("unix:{}", self.socket().display());
         self.command(DAEMON, &["seconder", "enrol", "--url", &url].map(str::to_owned))
+    }
+
+    /// Writes the configuration as the page says.
+    fn init(&self, page: &str) {
+        printed(self.command(SERVICE, &commands(page, "seconder init")[0]));
+        // Tests that run at the same time have no port each.
+        let file = self.folder.path().join("state/seconder.conf");
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with("metrics = "));
+        fs::write(file, lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     }
 
     /// The service of the units, with this group of the socket.
@@ -148,6 +159,7 @@ fn the_page_about_logins_enrols_the_first_user() {
         return;
     }
     let (page, machine) = (read("docs/pam.md"), Machine::new());
+    machine.init(&page);
     let units =
         ["service", "socket"].map(|kind| read(&format!("packaging/systemd/seconder.{kind}")));
     let running = machine.start(&units[0], &units[1], SERVICE);
@@ -172,6 +184,7 @@ fn the_page_about_logins_lets_users_enrol_themselves() {
         return;
     }
     let (page, machine) = (read("docs/pam.md"), Machine::new());
+    machine.init(&page);
     let service = block(&page, "/etc/systemd/system/seconder.service.d/users.conf");
     let socket = block(&page, "/etc/systemd/system/seconder.socket.d/users.conf");
     let running = machine.start(service, socket, SERVICE);
@@ -189,6 +202,7 @@ fn the_page_about_logins_lets_freeradius_check_codes() {
         return;
     }
     let (page, machine) = (read("docs/pam.md"), Machine::new());
+    machine.init(&page);
     // The machine of the test may have no FreeRADIUS.
     let service = block(&page, "/etc/systemd/system/seconder.service.d/radius.conf");
     let service = service.replace("user:freerad=", "user:daemon=");

@@ -8,6 +8,7 @@ pub(crate) mod machine;
 mod repeated;
 mod sealed;
 mod secrets;
+mod sources;
 mod tables;
 
 use crate::documents;
@@ -134,7 +135,11 @@ fn bad_lines() -> Vec<(String, Vec<(&'static str, &'static str)>)> {
         one(app("secret", json!("GVVBSK3Z")), "authenticators[0].secret", "10 to 128 bytes"),
         one(app("digits", json!(9)), "authenticators[0].digits", "6, 7 or 8"),
         one(app("period", json!(0)), "authenticators[0].period", "1 to 3600"),
-        one(app("algorithm", json!("SHA512")), "authenticators[0].algorithm", "must be SHA1"),
+        one(
+            app("algorithm", json!("MD5")),
+            "authenticators[0].algorithm",
+            "SHA1, SHA256 or SHA512",
+        ),
         one(app("last_step", json!(1_900_000_000)), "last_step", "must not be in the future"),
         one(with("devices", json!([{"id": 1, "type": "ios"}])), "devices[0].secret", "is missing"),
         one(

@@ -6,6 +6,7 @@ use super::operations::AppId;
 use super::operations::factors::{self, NewAuthenticator, Removed};
 use super::operations::listing;
 use super::operations::verify::{EnrolledApp, Factor, Match, VerifyState};
+use super::store::{self, Authenticator};
 use super::verify::{self, MatchResult};
 use super::{Engine, limits, rejections};
 use crate::calls::{
@@ -150,6 +151,15 @@ pub(super) struct AppAhead {
 /// Returns the app without any accepted code yet. There is at most one.
 fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
     state.authenticators.iter().find(|app| app.row.is_pending())
+}
+
+impl Authenticator {
+    /// Returns how its codes are derived; `None` for a row out of range, which accepts none.
+    pub(super) fn totp(&self) -> Result<Option<Totp>> {
+        let algorithm = self.algorithm.parse();
+        let algorithm = algorithm.map_err(|_| store::damaged("authenticators", "algorithm"))?;
+        Ok(Totp::new(self.secret.get()?, algorithm, self.digits, self.period).ok())
+    }
 }
 
 impl Handle<RemoveAuthenticator> for Engine {

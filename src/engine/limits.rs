@@ -31,6 +31,8 @@ pub(super) const MOST_WRONG: u32 = 100;
 pub(super) const CLOCK_SLACK: Duration = Duration::from_secs(60);
 /// The time for which the status of a number's verification can be read after its code expired.
 pub(super) const VERIFICATION_RECORD: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most authenticator apps that a user can be imported with: a guess is compared with each.
+pub(super) const AUTHENTICATORS: usize = 5;
 /// The length of an authenticator app's secret, in bytes.
 pub(super) const SECRET_LENGTH: usize = 20;
 /// The default number of digits of an authenticator app's code.

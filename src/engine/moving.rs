@@ -2,12 +2,15 @@
 
 mod fields;
 mod reader;
+mod source;
 
 pub use reader::Problem;
+pub use source::{SourceFormat, SourceLine, SourceOptions};
 
 use super::Engine;
 use super::clock::Time;
 use super::devices::DeviceType;
+use super::limits;
 use super::operations::applications;
 use super::operations::approver::has_key;
 use super::operations::moving::{self, Account};
@@ -55,7 +58,8 @@ pub struct UserRecord {
     /// The time at which the user was created, in milliseconds since the Unix epoch; `None` for
     /// now.
     pub created: Option<i64>,
-    /// At most one authenticator app that the user uses, and one that is pending.
+    /// At most [`MOST_APPS`](UserRecord::MOST_APPS) authenticator apps that the user uses, with a secret each, and one
+    /// that is pending, which takes the place of all others with its first code.
     pub authenticators: Vec<AuthenticatorRecord>,
     /// The devices that respond to approval requests.
     pub devices: Vec<DeviceRecord>,
@@ -74,13 +78,15 @@ pub struct LockedFactors {
     pub account: bool,
 }
 
-/// An authenticator app of a [`UserRecord`]. Its codes are made with SHA-1.
+/// An authenticator app of a [`UserRecord`].
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AuthenticatorRecord {
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) digits: u8,
     pub(super) period: u64,
+    /// The hash function of its codes, by default SHA-1.
+    pub algorithm: Algorithm,
     /// The label that it was enrolled with.
     pub label: Option<DisplayText>,
     /// True if no code of it was accepted yet.
@@ -135,6 +141,9 @@ pub struct UserRecordPage {
 }
 
 impl UserRecord {
+    /// The most authenticator apps that a user uses.
+    pub const MOST_APPS: usize = limits::AUTHENTICATORS;
+
     /// Returns a user with these fields, and nothing else known.
     ///
     /// The number is one of this country, or, if there is none, has the calling code first.
@@ -192,9 +201,18 @@ impl AuthenticatorRecord {
     /// # Errors
     /// [`Error::InvalidArgument`] as [`Totp::new`].
     pub fn new(secret: Zeroizing<Vec<u8>>, digits: u8, period: u64) -> Result<AuthenticatorRecord> {
-        Totp::new(&secret, Algorithm::Sha1, digits, period)?;
-        let (label, pending, last_step, created) = (None, false, None, None);
-        Ok(AuthenticatorRecord { secret, digits, period, label, pending, last_step, created })
+        let algorithm = Algorithm::default();
+        Totp::new(&secret, algorithm, digits, period)?;
+        Ok(AuthenticatorRecord {
+            secret,
+            digits,
+            period,
+            algorithm,
+            label: None,
+            pending: false,
+            last_step: None,
+            created: None,
+        })
     }
 
     /// Returns the bytes of its secret.
@@ -291,10 +309,7 @@ impl Engine {
             return bad("devices", "must have an id each");
         }
         let apps = &user.authenticators;
-        let pending = apps.iter().filter(|app| app.pending).count();
-        if pending > 1 || apps.len() - pending > 1 {
-            let reason =
-                "must be at most one that is used and one that is pending: a user has one app";
+        if let Some(reason) = wrong_apps(apps) {
             return bad("authenticators", reason);
         }
         let times = [user.created].into_iter().chain(apps.iter().map(|app| app.created));
@@ -377,6 +392,19 @@ fn record(account: Account) -> Result<UserRecord> {
     })
 }
 
+/// Returns the reason why a user cannot have these apps.
+fn wrong_apps(apps: &[AuthenticatorRecord]) -> Option<&'static str> {
+    let pending = apps.iter().filter(|app| app.pending).count();
+    if pending > 1 || apps.len() - pending > UserRecord::MOST_APPS {
+        return Some("must be at most 5 that are used and one that is pending");
+    }
+    // Each step of an app is accepted once, so a code of two apps would be accepted twice.
+    let is_again = |(at, app): (usize, &AuthenticatorRecord)| {
+        apps.iter().take(at).any(|earlier| earlier.secret == app.secret)
+    };
+    apps.iter().enumerate().any(is_again).then_some("must have a secret each")
+}
+
 fn authenticator(row: &store::Authenticator) -> Result<AuthenticatorRecord> {
     let secret = Zeroizing::new(row.secret.get()?.clone());
     let label = row.label.as_deref().map(str::parse).transpose();
@@ -384,6 +412,10 @@ fn authenticator(row: &store::Authenticator) -> Result<AuthenticatorRecord> {
         secret,
         digits: row.digits,
         period: row.period,
+        algorithm: row
+            .algorithm
+            .parse()
+            .map_err(|_| store::damaged("authenticators", "algorithm"))?,
         label: label.map_err(|_| store::damaged("authenticators", "label"))?,
         pending: row.last_step.is_none(),
         last_step: row.last_step,

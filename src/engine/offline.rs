@@ -12,7 +12,7 @@ use super::{Engine, View, limits, rejections};
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
 use crate::model::{Secret, UserId};
 use crate::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
-use crate::otp::{Algorithm, Totp};
+use crate::otp::Totp;
 use crate::{Handle, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -168,8 +168,7 @@ impl Authenticator {
     /// was accepted not long ago.
     fn shown(&self, typed: &str, now: Now) -> Result<Option<Shown>> {
         let Some(step) = self.last_step else { return Ok(None) };
-        let totp = Totp::new(self.secret.get()?, Algorithm::Sha1, self.digits, self.period);
-        let Ok(totp) = totp else { return Ok(None) };
+        let Some(totp) = self.totp()? else { return Ok(None) };
         let shown_until = step.saturating_add(1).saturating_mul(self.period);
         let recent =
             shown_until.saturating_add(limits::OFFLINE_PROOF.as_secs()) > now.clock.seconds();

@@ -10,7 +10,7 @@ use super::store::{self, Authenticator, Decided, RecoveryCode, SentCode};
 use super::{Engine, View, as_written, limits, recovery, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::{Token, UserId};
-use crate::otp::{self, Algorithm, Totp};
+use crate::otp;
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
 use subtle::ConstantTimeEq;
@@ -396,9 +396,7 @@ pub(super) fn match_apps(
 ) -> Result<Option<MatchResult>> {
     let mut used = None;
     for EnrolledApp { row: app, used_after } in apps {
-        let Ok(totp) = Totp::new(app.secret.get()?, Algorithm::Sha1, app.digits, app.period) else {
-            continue;
-        };
+        let Some(totp) = app.totp()? else { continue };
         let is_used =
             |step| app.last_step.is_some_and(|last| step <= last) || used_after.contains(&step);
         match totp.check_unless(token, now.clock.seconds(), is_used) {

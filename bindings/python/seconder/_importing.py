@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 import seconder
+from seconder._seconder import read_source
 
 BATCH = 500
 """The number of users that share a transaction: a login waits for no longer than one of them takes."""
@@ -24,6 +25,11 @@ LONGEST = 1024 * 1024
 """The most characters of a line."""
 # `seconder export` puts an apostrophe before what a spreadsheet would take for a formula.
 APOSTROPHE = re.compile(r"(^|[,;\t\r\n])'(?='*(?![+][0-9]+(?:[,;\t\r\n]|$))[=+\-@\t\r＝＋－＠])")
+
+SOURCES = ["otpauth", "pam-google-authenticator", "pam-oath", "freeotp", "privacyidea"]
+"""The formats of other programs."""
+LARGEST = 64 * 1024 * 1024
+"""The most bytes of a file of another program, which is read at once."""
 
 Line = tuple[int, Any]
 """The number of a line, and the fields of a user or the text of a problem."""
@@ -39,7 +45,10 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--database", metavar="URL", default="sqlite:seconder.db", help="database (%(default)s)")
     parser.add_argument("--keyring", metavar="FILE", help="file with the keys that seal the database")
     parser.add_argument("--app", metavar="ID", type=int, help="application of the users; by default the first one")
-    parser.add_argument("--format", choices=["jsonl", "csv"], help="by default what the name of the file ends in")
+    parser.add_argument("--format", choices=["jsonl", "csv", *SOURCES], help="by default what the name of the file ends in")
+    parser.add_argument("--user", metavar="NAME", help="user of a file of otpauth, pam-google-authenticator or freeotp")
+    parser.add_argument("--issuer", metavar="NAME", help="issuer whose apps are taken from a file of otpauth or freeotp")
+    parser.add_argument("--algorithm", metavar="NAME", help="hash function of the apps in a file of privacyidea")
     parser.add_argument("--ignore", metavar="FIELD", action="append", default=[], help="field to leave out")
     parser.add_argument("--dry-run", action="store_true", help="check every line, and change nothing; a user whom another line has too is found by the import")
     parser.add_argument("--on-conflict", choices=["error", "skip"], default="error", help="what a conflict means")
@@ -58,12 +67,18 @@ def main(arguments: list[str]) -> int:
     if given.database.startswith("sandbox:"):
         print("--database must not be sandbox:, of which nothing stays when the command ends", file=sys.stderr)
         return 2
+    if kind not in SOURCES and (given.user or given.issuer or given.algorithm):
+        print("--user, --issuer and --algorithm are for files of other programs: give --format", file=sys.stderr)
+        return 2
     engine = seconder.EngineOptions(keyring=given.keyring, must_exist=True)
     counts: Counter[str] = Counter()
     wrong: Exception | None = None
     try:
         with seconder.open(given.database, engine=engine) as service, opened(given.file) as file:
-            read = rows(file, given.ignore) if kind == "csv" else objects(file, given.ignore)
+            if kind in SOURCES:
+                read = of_source(kind, given)
+            else:
+                read = rows(file, given.ignore) if kind == "csv" else objects(file, given.ignore)
             import_users(service, read, counts, given.app, given.dry_run)
     except (seconder.SecondFactorError, OSError, ValueError, csv.Error) as error:
         print(error, file=sys.stderr)
@@ -80,6 +95,18 @@ def opened(name: str) -> TextIO:
     if name == "-":
         return open(sys.stdin.fileno(), encoding="utf-8-sig", errors="surrogateescape", newline="", closefd=False)
     return open(name, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def of_source(kind: str, given: argparse.Namespace) -> Iterator[Line]:
+    """The users of a file of another program."""
+    with open(sys.stdin.fileno() if given.file == "-" else given.file, "rb", closefd=given.file != "-") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError("the file is larger than 64 MiB: divide it")
+    for line, fields in read_source(kind, data, given.user, given.issuer, given.algorithm):
+        if isinstance(fields, dict):
+            fields = {name: value for name, value in fields.items() if name not in given.ignore}
+        yield line, fields
 
 
 def import_users(

@@ -8,6 +8,7 @@ mod extra;
 mod failure;
 mod fields;
 mod generated;
+mod importing;
 mod interrupt;
 mod logging;
 mod names;
@@ -29,6 +30,9 @@ mod _seconder {
 
     #[pymodule_export]
     use super::callback::{ReceivedEvent, query, sign, signed_parameters, verify_callback};
+
+    #[pymodule_export]
+    use super::importing::read_source;
 
     #[pymodule_export]
     use super::interrupt::TaskCanceller;

@@ -136,3 +136,30 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path, capsys: pytest.CaptureF
         assert wrong in capsys.readouterr().err
     assert _importing.main(["--database", "sqlite:/nowhere/users.db", str(tmp_path / "twice.csv")]) == 1
     assert _importing.main(["--database", "sandbox:", str(tmp_path / "twice.csv")]) == 2
+
+
+@pytest.mark.parametrize(
+    "options, name, outcome",
+    [
+        (["otpauth", "--user", "ada", "--issuer", "Example"], "google-authenticator.txt", "created=1 bad=1"),
+        (["otpauth", "--user", "ada"], "google-authenticator.txt", "created=0 bad=1"),
+        (["pam-google-authenticator", "--user", "ada"], "google_authenticator", "created=1 bad=0"),
+        (["pam-oath"], "users.oath", "created=2 bad=2"),
+        (["freeotp", "--user", "ada", "--issuer", "Example"], "freeotp.json", "created=1 bad=1"),
+        (["privacyidea", "--algorithm", "SHA256"], "privacyidea.csv", "created=2 bad=2"),
+    ],
+)
+def test_files_of_other_programs_are_imported_as_by_the_program(
+    tmp_path: Path, options: list[str], name: str, outcome: str
+) -> None:
+    file = ROOT / "server" / "tests" / "moving" / "samples" / name
+    done = both(tmp_path, "--format", *options, str(file))
+    assert set(outcome.split()) <= set(done.stdout.split()), done
+    assert "356a192b" not in done.stderr
+
+
+def test_options_of_other_programs_are_refused_as_by_the_program(tmp_path: Path) -> None:
+    oath = ROOT / "server" / "tests" / "moving" / "samples" / "users.oath"
+    for options in (["--format", "pam-oath", "--user", "ada"], ["--format", "freeotp"], ["--format", "csv", "--user", "a"]):
+        for program in (MODULE, [str(PROGRAM)]):
+            assert run(program, tmp_path / program[-1].rpartition("/")[2], *options, str(oath)).returncode, options

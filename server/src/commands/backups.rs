@@ -24,6 +24,7 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Jso
     let Some(path) = database.path() else {
         return Err(invalid("database", "must be sqlite:/path/file.db".to_owned()));
     };
+    database.become_owner()?;
     let mut shown = Progress::default();
     let keyring = database.ring_file();
     let progress = |copied, all| shown.show(copied, all);

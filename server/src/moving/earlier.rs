@@ -73,7 +73,8 @@ impl Earlier {
     fn parts(&self, user: &UserRecord) -> Box<[u32]> {
         let emails = user.earlier_emails.iter().chain(&user.email);
         let apps = user.authenticators.iter();
-        let apps = apps.map(|app| self.hash((app.secret(), app.digits(), app.period())));
+        let apps = apps
+            .map(|app| self.hash((app.secret(), app.digits(), app.period(), app.algorithm.name())));
         let devices = user.devices.iter();
         let devices =
             devices.map(|device| self.hash((device.device_id.get(), device.secret_hash())));

@@ -50,9 +50,10 @@ struct Counts {
 pub(crate) fn run(options: &Export) -> Result<()> {
     options.database.require_machine()?;
     let format = Format::of(options.format, &options.file)?;
+    // Its file belongs to the user who runs this.
+    let key = options.seal_key_file.as_deref().map(SealKey::read).transpose()?;
     let service = options.database.existing()?;
     let engine = service.require_engine()?;
-    let key = options.seal_key_file.as_deref().map(SealKey::read).transpose()?;
     let counts = if options.file == Path::new(STANDARD) {
         check_standard_output(options.secrets && key.is_none())?;
         let mut out = Piped { out: io::stdout().lock(), is_closed: false };

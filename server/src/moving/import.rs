@@ -5,13 +5,16 @@ use super::lines::{Lines, Parsed};
 use super::progress::Progress;
 use super::report::Report;
 use super::sealed::{self, Input, SealKey};
-use super::{Format, STANDARD};
+use super::{Format, ImportFormat, STANDARD};
 use crate::arguments::{COMMON, Database};
 use crate::commands::{invalid, print};
 use crate::log;
 use clap::Args;
 use seconder::engine::operator::{ImportOutcome, ImportUsers, ImportedUser, UserFields};
-use seconder::engine::{AuthenticatorRecord, Engine, Imported, Problem, UserRecord};
+use seconder::engine::{
+    AuthenticatorRecord, Engine, Imported, Problem, SourceFormat, SourceOptions, UserRecord,
+};
+use seconder::otp::Algorithm;
 use seconder::wire::Names;
 use seconder::{Error, Result, Service};
 use serde_json::Map;
@@ -35,7 +38,9 @@ pub(crate) struct Import {
     database: Database,
     /// Format of the file; by default what its name ends in: .jsonl, .ndjson and .json, or .csv.
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<ImportFormat>,
+    #[command(flatten)]
+    source: SourceArguments,
     /// Check every line, also against the database, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -61,6 +66,22 @@ pub(crate) struct Import {
     /// File to read; - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+/// The facts that files of other programs lack.
+#[derive(Args)]
+struct SourceArguments {
+    /// User whose apps are in a file of otpauth, pam-google-authenticator or freeotp, who is created: a login
+    /// name, an e-mail address, or a number that begins with +. Without it, the label of each otpauth: URI
+    /// names its user.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Issuer whose apps are taken from a file of otpauth or freeotp. All others are left out.
+    #[arg(long, value_name = "NAME")]
+    issuer: Option<String>,
+    /// Hash function of the apps in a file of privacyidea, by default SHA1; or SHA256 or SHA512.
+    #[arg(long, value_name = "NAME")]
+    algorithm: Option<Algorithm>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -112,10 +133,14 @@ pub(crate) fn run(options: &Import) -> Result<()> {
         let reason = "must not be sandbox:, of which nothing stays when the command ends";
         return Err(invalid("database", reason.to_owned()));
     }
-    let format = Format::of(options.format, &options.file)?;
+    let format = match options.format.map(ImportFormat::source) {
+        Some(Ok(source)) => Ok(source),
+        Some(Err(format)) => Err(format),
+        None => Err(Format::of(None, &options.file)?),
+    };
     let key = options.seal_key_file.as_deref().map(SealKey::read).transpose()?;
     let (file, total) = open(&options.file)?;
-    let lines = Lines::new(sealed::opened(file, key)?, format, &options.ignore)?;
+    let lines = options.lines(sealed::opened(file, key)?, format)?;
     let mut report = Report::new(options.report.as_deref(), &options.file)?;
     let service = options.database.existing()?;
     let names = options.database.names()?.unwrap_or_default();
@@ -146,6 +171,27 @@ pub(crate) fn run(options: &Import) -> Result<()> {
     }
     done?;
     tally.verdict(options)
+}
+
+impl Import {
+    /// Returns the lines of a file.
+    fn lines(
+        &self,
+        file: Input,
+        format: std::result::Result<SourceFormat, Format>,
+    ) -> Result<Lines<Input>> {
+        let SourceArguments { user, issuer, algorithm } = &self.source;
+        let (user, issuer) = (user.clone(), issuer.clone());
+        let given = SourceOptions { user, issuer, algorithm: *algorithm };
+        match format {
+            Ok(source) => Lines::of_source(file, source, &given, &self.ignore),
+            Err(_) if given != SourceOptions::default() => {
+                let reason = "is not jsonl or csv if there is --user, --issuer or --algorithm";
+                Err(invalid("format", reason.to_owned()))
+            }
+            Err(format) => Lines::new(file, format, &self.ignore),
+        }
+    }
 }
 
 /// Opens the file, and returns the number of its bytes, if it is known.

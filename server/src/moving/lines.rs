@@ -6,13 +6,16 @@ use super::repeated;
 use super::text::of_column;
 use crate::commands::invalid;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
-use seconder::engine::{Problem, UserRecord};
+use seconder::engine::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecord};
 use seconder::{Error, Result};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, BufReader, Read};
+use zeroize::Zeroizing;
 
 /// The most bytes of a line. A quote that is not closed must not fill the memory.
 const LONGEST: u64 = 1024 * 1024;
+/// The most bytes of a file of another program, which is read at once.
+const LARGEST: u64 = 64 * 1024 * 1024;
 const TOO_LONG: &str = "is longer than 1 MiB";
 /// The number of bytes that are read at once.
 const BUFFER: usize = 256 * 1024;
@@ -26,8 +29,17 @@ pub(super) struct Lines<R> {
 }
 
 enum Source<R> {
-    Jsonl { from: BufReader<R>, line: u64, bytes: u64 },
-    Csv { from: Box<csv::Reader<Bounded<R>>>, columns: Vec<String> },
+    Jsonl {
+        from: BufReader<R>,
+        line: u64,
+        bytes: u64,
+    },
+    Csv {
+        from: Box<csv::Reader<Bounded<R>>>,
+        columns: Vec<String>,
+    },
+    /// All of a file of another program.
+    Read(std::vec::IntoIter<SourceLine>),
 }
 
 impl<R: Read> Lines<R> {
@@ -54,11 +66,31 @@ impl<R: Read> Lines<R> {
         Ok(Lines { source, ignored: ignored.to_vec() })
     }
 
+    /// Reads all of a file of another program.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is not of this format.
+    pub(super) fn of_source(
+        from: R,
+        format: SourceFormat,
+        options: &SourceOptions,
+        ignored: &[String],
+    ) -> Result<Lines<R>> {
+        let mut file = Zeroizing::new(Vec::new());
+        from.take(LARGEST + 1).read_to_end(&mut file).map_err(cannot_read)?;
+        if file.len() as u64 > LARGEST {
+            return Err(invalid("FILE", "is larger than 64 MiB: divide it".to_owned()));
+        }
+        let lines = format.read(&file, options)?;
+        Ok(Lines { source: Source::Read(lines.into_iter()), ignored: ignored.to_vec() })
+    }
+
     /// Returns the number of bytes that were read.
     pub(super) fn bytes(&self) -> u64 {
         match &self.source {
             Source::Jsonl { bytes, .. } => *bytes,
             Source::Csv { from, .. } => from.position().byte(),
+            Source::Read(_) => 0,
         }
     }
 
@@ -70,6 +102,7 @@ impl<R: Read> Lines<R> {
         let next = match &mut self.source {
             Source::Jsonl { from, line, bytes } => jsonl(from, line, bytes).map_err(cannot_read)?,
             Source::Csv { from, columns } => row(from, columns)?,
+            Source::Read(lines) => lines.next(),
         };
         Ok(next.map(|(line, fields)| (line, fields.map(|fields| self.without_ignored(fields)))))
     }

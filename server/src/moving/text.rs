@@ -40,7 +40,7 @@ fn authenticator(app: &AuthenticatorRecord) -> Value {
         ("secret", json!(encode_secret(app.secret()).expose())),
         ("digits", json!(app.digits())),
         ("period", json!(app.period())),
-        ("algorithm", json!("SHA1")),
+        ("algorithm", json!(app.algorithm.name())),
         ("label", json!(app.label.as_ref().map(|label| label.as_str()))),
         ("pending", if app.pending { json!(true) } else { Value::Null }),
         ("last_step", json!(app.last_step)),

@@ -2,15 +2,18 @@
 //! secret or the number of a user.
 
 use super::reader::{Fields, Problem};
-use super::{AuthenticatorRecord, DeviceRecord, UserRecord};
+use super::{AuthenticatorRecord, DeviceRecord, UserRecord, source};
 use crate::engine::Engine;
 use crate::engine::devices::DeviceType;
 use crate::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
-use crate::otp::{Algorithm, decode_secret};
+use crate::otp::{Algorithm, Totp, decode_secret};
 use crate::wire::Names;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
+
+/// The fields that have a secret.
+const SECRETS: [&str; 3] = ["secret", "secret_hex", "otpauth"];
 
 impl UserRecord {
     /// The fields of a user, in the order in which they are written.
@@ -29,10 +32,11 @@ impl UserRecord {
     ];
 
     /// The fields that others may write instead: the number of a country, and the one authenticator app of a user.
-    pub const OTHER_FIELDS: [&str; 8] = [
+    pub const OTHER_FIELDS: [&str; 9] = [
         "country_code",
         "secret",
         "secret_hex",
+        "otpauth",
         "digits",
         "period",
         "algorithm",
@@ -160,11 +164,11 @@ fn phone(fields: &mut Fields<'_>) -> Option<Option<(Option<CountryCode>, PhoneNu
 /// Reads the app whose fields are fields of the line itself.
 fn only_authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     let others = ["digits", "period", "algorithm", "last_step", "label"];
-    if fields.has("secret") || fields.has("secret_hex") {
+    if SECRETS.iter().any(|name| fields.has(name)) {
         return app(fields);
     }
-    // An empty column of a user who has no app.
-    drop(fields.left.remove("secret_hex"));
+    // Empty columns of a user who has no app.
+    SECRETS.iter().for_each(|name| drop(fields.left.remove(*name)));
     for other in others {
         if fields.take(other).is_some() {
             fields.problem(other, "must not be there without secret, which is missing");
@@ -186,19 +190,50 @@ fn authenticator(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
     Some(app)
 }
 
+/// Reads an app from an `otpauth:` URI, which has all but the last step.
+fn of_uri(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
+    let uri = Zeroizing::new(fields.text("otpauth")?);
+    for other in ["secret", "secret_hex", "digits", "period", "algorithm"] {
+        if fields.take(other).is_some() {
+            fields.problem(other, "must not be there beside otpauth, which has it");
+        }
+    }
+    let (last_step, label) = (fields.number("last_step"), fields.parsed("label"));
+    match Totp::from_uri(&uri) {
+        Ok(totp) => {
+            let secret = totp.secret().to_vec().into();
+            let mut app = AuthenticatorRecord::new(secret, totp.digits(), totp.period()).ok()?;
+            let account = || source::account(&uri).parse().ok();
+            (app.algorithm, app.last_step) = (totp.algorithm(), last_step);
+            app.label = label.or_else(account);
+            Some(app)
+        }
+        Err(error) => {
+            let field = format!("{}otpauth", fields.place);
+            fields.add(match source::is_hotp(&uri) {
+                true => Problem::new(field, source::HOTP),
+                false => Problem::of(&error, &field),
+            });
+            None
+        }
+    }
+}
+
 fn app(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
+    if fields.has("otpauth") {
+        return of_uri(fields);
+    }
+    drop(fields.left.remove("otpauth"));
     let secret = secret(fields);
     let (digits, period) = (fields.number("digits"), fields.number("period"));
     let (last_step, label) = (fields.number("last_step"), fields.parsed("label"));
-    let algorithm = fields.word("algorithm");
-    if algorithm.is_some_and(|name| name.parse().ok() != Some(Algorithm::Sha1)) {
-        fields.problem("algorithm", "must be SHA1: the user has to enrol the app again otherwise");
-    }
+    let algorithm = fields.parsed::<Algorithm>("algorithm");
     let secret = secret?;
     let (digits, period) = (digits.unwrap_or(6), period.unwrap_or(30));
     match AuthenticatorRecord::new(secret, u8::try_from(digits).unwrap_or(u8::MAX), period) {
         Ok(mut app) => {
             (app.last_step, app.label) = (last_step, label);
+            app.algorithm = algorithm.unwrap_or_default();
             Some(app)
         }
         Err(Error::InvalidArgument { parameter, reason }) => {
@@ -278,7 +313,7 @@ fn device_type(fields: &mut Fields<'_>, names: &Names) -> Option<DeviceType> {
 }
 
 /// Parses bytes in hexadecimal digits.
-fn bytes_of_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+pub(super) fn bytes_of_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }

@@ -237,6 +237,11 @@ impl<'a> Fields<'a> {
                 Value::Object(fields) => {
                     all.extend(read(&mut Fields::new(fields, format!("{place}."), self.problems)));
                 }
+                // An app as its URI.
+                Value::String(uri) if uri.starts_with("otpauth:") => {
+                    let fields = Map::from_iter([("otpauth".to_owned(), uri.into())]);
+                    all.extend(read(&mut Fields::new(fields, format!("{place}."), self.problems)));
+                }
                 _ => self.add(Problem::new(place, "must be an object")),
             }
         }

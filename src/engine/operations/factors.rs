@@ -7,6 +7,7 @@ use super::{AppId, DEVICES, browsers, next_id, recovery, user};
 use crate::engine::clock::Now;
 use crate::engine::store::{Authenticator, Decided, Device, OfflineUse, User, View};
 use crate::model::{DeviceId, UserId};
+use crate::otp::Algorithm;
 use zeroize::Zeroizing;
 
 /// The factors that protect an account.
@@ -170,6 +171,7 @@ fn put_authenticator(
         prepared_step: None,
         created_at: new.now.clock,
         device_id,
+        algorithm: Algorithm::Sha1.name().to_owned(),
     });
 }
 

@@ -264,7 +264,8 @@ fn compare_account(user: &UserRecord, here: &Account, app: AppId) -> Option<Impo
 
 fn is_same(app: &AuthenticatorRecord, row: &Authenticator) -> bool {
     let is_secret = row.is_app() && row.secret.get().is_ok_and(|secret| *secret == *app.secret);
-    is_secret && (row.digits, row.period) == (app.digits, app.period)
+    let codes = (app.digits, app.period, app.algorithm.name());
+    is_secret && (row.digits, row.period, &*row.algorithm) == codes
 }
 
 fn add(view: &mut View, app: AppId, id: UserId, user: &UserRecord, now: Now) {
@@ -301,7 +302,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
         row.lock(factor, now);
     }
     let emails = user.earlier_emails.iter().filter(|earlier| Some(*earlier) != user.email.as_ref());
-    // One that is pending takes the place of those with lower ids, once a code of it was accepted.
+    // One that is pending takes the place of those with lower ids, once its first code was accepted.
     let mut apps: Vec<&AuthenticatorRecord> = user.authenticators.iter().collect();
     apps.sort_by_key(|app| app.pending);
     let device = |device: &DeviceRecord| Device {
@@ -351,6 +352,7 @@ fn authenticator(
         prepared_step: None,
         created_at: app.created.map_or(now.clock, Time),
         device_id: None,
+        algorithm: app.algorithm.name().to_owned(),
     }
 }
 

@@ -355,13 +355,12 @@ fn forget_where_lost(view: &mut View, user_id: UserId, apps: &[EnrolledApp], fou
     match found {
         Match::Recovery { .. } => browsers::forget_those_of(view, user_id),
         Match::Step { authenticator_id, .. } => {
-            let is_app = |app: &&EnrolledApp| app.row.is_app();
-            if !apps.iter().filter(is_app).any(|app| app.row.authenticator_id == *authenticator_id)
-            {
+            let of_id = |app: &&EnrolledApp| app.row.authenticator_id == *authenticator_id;
+            if !apps.iter().find(of_id).is_some_and(|app| app.row.is_pending()) {
                 return;
             }
-            // The app evidently has this secret, so earlier ones are obsolete.
-            let earlier = apps.iter().filter(is_app);
+            // By its first code: the app evidently has this secret, so earlier ones are obsolete.
+            let earlier = apps.iter().filter(|app| app.row.is_app());
             let earlier = earlier.filter(|app| app.row.authenticator_id < *authenticator_id);
             let mut replaced = false;
             for app in earlier {

@@ -24,7 +24,6 @@ use crate::engine::{
 };
 use crate::keyring::Ring;
 use crate::model::{ApprovalId, BrowserToken, Token, UserId};
-use crate::otp::{Algorithm, Totp};
 use crate::{Handle, Result};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -233,9 +232,7 @@ impl World {
                 let key = (self.user(of).get(),);
                 let apps = self.engine.look(move |view| view.all::<Authenticator>(key)).unwrap();
                 let Some(app) = apps.last() else { return "123456".parse().unwrap() };
-                let totp =
-                    Totp::new(app.secret.get().unwrap(), Algorithm::Sha1, app.digits, app.period)
-                        .unwrap();
+                let totp = app.totp().unwrap().unwrap();
                 totp.code(self.clock.now().as_secs()).expose().parse().unwrap()
             }
         }

@@ -112,6 +112,7 @@ tables! {
         created_at: Time,
         /// The device of the approver whose codes these are; `None` for an authenticator app.
         device_id: Option<u64>,
+        algorithm: String,
     }
 
     /// The steps whose codes a machine may accept while the service is unreachable. They stay when

@@ -88,7 +88,7 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
 }
 
 /// The columns that version 2 adds, and their values in existing rows.
-const ADDED: [(&str, &str, Option<&str>); 10] = [
+const ADDED: [(&str, &str, Option<&str>); 11] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
     ("applications", "authenticator_digits", Some("6")),
@@ -98,6 +98,7 @@ const ADDED: [(&str, &str, Option<&str>); 10] = [
     ("audit", "request_id", None),
     ("users", "locked_at", None),
     ("devices", "used_at", None),
+    ("authenticators", "algorithm", Some("'SHA1'")),
     ("open_approvals", "app_id", Some("0")),
 ];
 

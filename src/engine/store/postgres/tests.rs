@@ -350,6 +350,7 @@ fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhil
         prepared_step: None,
         created_at: Time(0),
         device_id: None,
+        algorithm: "SHA1".into(),
     };
     let change = |kind, last_step| {
         let mut values = app(last_step).values();

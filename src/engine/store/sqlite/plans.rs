@@ -27,7 +27,6 @@ use crate::engine::{
 };
 use crate::keyring::Ring;
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
-use crate::otp::{Algorithm, Totp};
 use crate::{Error, Handle, Verdict, Verify};
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -144,8 +143,7 @@ fn use_an_app(world: &World, user: UserId) {
     world.engine.handle(&EnrolAuthenticator::new(user)).unwrap();
     let key = (user.get(), 1_i64);
     let app = world.engine.look(move |view| view.get::<Authenticator>(key)).unwrap().unwrap();
-    let totp =
-        Totp::new(app.secret.get().unwrap(), Algorithm::Sha1, app.digits, app.period).unwrap();
+    let totp = app.totp().unwrap().unwrap();
     let now = world.clock.now().as_secs();
     assert_eq!(world.check(totp.code(now).expose(), user), Verdict::Right);
     let step = now / 30;

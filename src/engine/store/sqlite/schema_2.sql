@@ -9,6 +9,7 @@ ALTER TABLE operators ADD COLUMN apps TEXT;
 ALTER TABLE audit ADD COLUMN request_id TEXT;
 ALTER TABLE users ADD COLUMN locked_at INTEGER;
 ALTER TABLE devices ADD COLUMN used_at INTEGER;
+ALTER TABLE authenticators ADD COLUMN algorithm TEXT NOT NULL DEFAULT 'SHA1';
 
 -- Ids of receipts are compared in lower case and without zeros before them: see operations/jobs/receipts.rs. Of rows
 -- that become one, that of a message stays, and of several of them, that of the latest.
