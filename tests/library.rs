@@ -52,6 +52,7 @@ mod local_users;
 mod lookup;
 mod lookups;
 mod moving;
+mod numbers;
 mod operations;
 mod postgres;
 mod process;

@@ -87,6 +87,8 @@ tables! {
         created_at: Time,
         /// The time since which an operator has nothing of this user accepted, and nothing sent.
         locked_at: Option<Time>,
+        /// The time of the last change of the number.
+        number_changed_at: Option<Time>,
     }
 
     /// The e-mails of a user that were added before the one in `users`.
@@ -187,6 +189,8 @@ tables! {
         forget_at: Time,
         /// The device that was registered by it; 0 if it was spent otherwise.
         device_id: Option<u64>,
+        /// True if it was sent to the number that its user had.
+        by_sms: bool,
     }
 
     /// A picture that was fetched for approval requests, or that could not be.
