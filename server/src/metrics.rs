@@ -188,8 +188,9 @@ impl Metrics {
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version of the program", build);
         let up = Gauge::<i64>::default();
-        up.set(counted.is_some().into());
-        registry.register("database_up", "Whether the database responds", up);
+        up.set((counted.is_some() && self.is_ready()).into());
+        let help = "Whether the database responds, and the last write to it succeeded";
+        registry.register("database_up", help, up);
         self.of_this_process(&mut registry);
         if let Some(counted) = counted {
             self.of_the_move(&mut registry);
@@ -202,10 +203,10 @@ impl Metrics {
         text
     }
 
-    /// Returns whether calls can be handled: the database responds, or did a second ago.
+    /// Returns whether calls can be handled, or could be a second ago: the database responds, and takes writes. Every
+    /// verdict is written before it is returned.
     pub fn is_ready(&self) -> bool {
-        let read = || self.0.engine.callback_lanes().is_ok();
-        self.0.ready.get(READY_EVERY, read)
+        self.0.ready.get(READY_EVERY, || self.0.engine.is_usable())
     }
 
     fn of_this_process(&self, registry: &mut Registry) {

@@ -152,7 +152,10 @@ fn a_service_is_ready_as_long_as_its_database_is_there() {
         assert!(started.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(service.ask("GET", "/readyz"), (503, "the database does not respond\n".to_owned()));
+    assert_eq!(
+        service.ask("GET", "/readyz"),
+        (503, "the database does not respond, or takes no writes\n".to_owned())
+    );
     while service.value("seconder_database_up") != Some(0.0) {
         assert!(started.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(100));
