@@ -51,6 +51,7 @@ mod local;
 mod local_users;
 mod lookup;
 mod lookups;
+mod million;
 mod moving;
 mod numbers;
 mod operations;
