@@ -69,7 +69,7 @@ fn measure(store: &str, service: &Service) {
             times.push(begun.elapsed());
             let ids: Vec<_> = found.iter().map(|user| user.user_id).collect();
             assert!(!is_only || ids == [ADA], "{what}: {ids:?}");
-            assert!(is_only || ids.len() == 100 || ids.first() == Some(&ADA), "{what}: {ids:?}");
+            assert!(is_only || ids.len() > 90 || ids.first() == Some(&ADA), "{what}: {ids:?}");
         }
         let first = times[0];
         times.sort_unstable();
