@@ -96,6 +96,7 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN locked_at");
     server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN number_changed_at");
     server.sql("versions", "ALTER TABLE seconder.invitations DROP COLUMN by_sms");
+    server.sql("versions", "ALTER TABLE seconder.codes DROP COLUMN route");
     drop(first);
     let later = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
     for column in later.into_iter().chain(["approval_seconds"]) {

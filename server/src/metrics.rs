@@ -91,6 +91,12 @@ struct Codes {
     state: &'static str,
 }
 
+/// The route that has sent a code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Route {
+    route: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Limit {
     limit: &'static str,
@@ -233,6 +239,7 @@ impl Metrics {
         let help =
             "Calls of this process that were refused because of this limit of an application";
         registry.register("limits_reached", help, reached);
+        self.of_used_codes(registry);
         if let Some(keys) = self.0.wrong_keys.get() {
             wrong_tries(keys, registry, ("wrong_keys", "API keys that no application has"));
         }
@@ -255,6 +262,20 @@ impl Metrics {
         }
         let help = "Whether the circuit breaker of a route is in this state, in this process";
         registry.register("route_breaker", help, breakers);
+    }
+
+    /// Registers the codes that were used. Routes are counted from the start, because the rate of a counter misses its
+    /// first value.
+    fn of_used_codes(&self, registry: &mut Registry) {
+        let used = Family::<Route, Counter>::default();
+        for (route, _) in self.0.routes.iter().flat_map(Routes::states) {
+            drop(used.get_or_create(&Route { route }));
+        }
+        for (route, count) in self.0.engine.codes_used() {
+            used.get_or_create(&Route { route }).inc_by(count);
+        }
+        let help = "Codes that were used by calls of this process, by the route that has sent them";
+        registry.register("codes_used", help, used);
     }
 
     /// Registers the progress of the move from another service, if there is one.

@@ -355,7 +355,8 @@ impl Handle<CheckPhoneVerification> for Engine {
             Ok(checked)
         };
         let trail = self.trail::<CheckPhoneVerification>(now, None)?;
-        self.run_refusable(trail, &kind, decide)?.result(now)
+        let checked = self.run_refusable(trail, &kind, decide)?;
+        self.reply_to_check(checked, now)
     }
 
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Done>> {

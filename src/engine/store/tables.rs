@@ -308,6 +308,8 @@ tables! {
         /// The time at which it was last sent by each channel; 0 if it was not.
         sms_at: Time,
         call_at: Time,
+        /// The route by which it was last sent; `None` if a process of an earlier version sent it.
+        route: Option<String>,
     }
 
     /// The latest verification of a number that belongs to no user yet; its code is in `codes`.

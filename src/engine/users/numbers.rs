@@ -32,7 +32,8 @@ pub(in crate::engine) enum Proof {
 enum Outcome {
     Refused(Refused),
     NotProven(Checked),
-    Done(Vec<Claimed>),
+    /// With the code that has proven the number, if there was one, and the messages to devices.
+    Done(Option<Checked>, Vec<Claimed>),
 }
 
 impl Engine {
@@ -60,27 +61,30 @@ impl Engine {
             };
             let of =
                 |verdict| Noted { number: Some(masked.clone()), ..Noted::of(user_id, verdict) };
-            if let Proof::Code(typed) = &proof {
-                let checked = check_number(view, &subject, typed.as_str(), how, now)?;
-                if !matches!(checked, Checked::Right) {
-                    checked.note(view, trail, of(AuditVerdict::Unset));
-                    return Ok(Outcome::NotProven(checked));
-                }
+            let proven = match &proof {
+                Proof::Code(typed) => Some(check_number(view, &subject, typed.as_str(), how, now)?),
+                Proof::Unverified => None,
+            };
+            if let Some(checked) = &proven
+                && !matches!(checked, Checked::Right(_))
+            {
+                checked.note(view, trail, of(AuditVerdict::Unset));
+                return Ok(Outcome::NotProven(checked.clone()));
             }
-            let is_verified = matches!(proof, Proof::Code(_));
+            let is_verified = proven.is_some();
             let told = numbers::set(view, found, (&new, is_verified), &tell)?;
             if told.is_some() || is_verified {
                 let reason = (!is_verified).then_some(UNVERIFIED);
                 trail.note(view, of(AuditVerdict::Done).because(reason));
             }
-            Ok(Outcome::Done(told.unwrap_or_default()))
+            Ok(Outcome::Done(proven, told.unwrap_or_default()))
         };
         match self.run_refusable(trail, &counted_as, decide)? {
-            Outcome::Done(pushes) => {
+            Outcome::Done(proven, pushes) => {
                 self.hand_over(pushes);
-                Ok(())
+                proven.map_or(Ok(()), |checked| self.reply_to_check(checked, now).map(drop))
             }
-            Outcome::NotProven(checked) => checked.result(now).map(drop),
+            Outcome::NotProven(checked) => self.reply_to_check(checked, now).map(drop),
             Outcome::Refused(refused) => Err(rejected(refused, now)),
         }
     }

@@ -3,7 +3,7 @@
 use super::super::audit::{AuditVerdict, Author, Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
-use super::super::{AppId, Subject, applications, completions, pushes};
+use super::super::{AppId, Subject, applications, codes, completions, pushes};
 use super::{
     DEAD, FAILED, Notice, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
 };
@@ -27,8 +27,16 @@ pub(super) fn sent(
     now: Now,
 ) -> Decided<()> {
     job.kind.count_sent(view, job.app_id, now);
-    if let Ok(What::Push { notice: Notice::Request(uuid), .. }) = what(&job) {
-        pushes::accepted(view, user_id(&job), &uuid)?;
+    match what(&job) {
+        Ok(What::Push { notice: Notice::Request(uuid), .. }) => {
+            pushes::accepted(view, user_id(&job), &uuid)?;
+        }
+        // The row of the code has the first route already.
+        Ok(What::Message { code: Some(code), .. }) if job.attempts > 1 => {
+            let key = (job.subject.clone(), job.action.clone());
+            codes::went_by(view, key, &code, &job.route)?;
+        }
+        _ => {}
     }
     let Some(provider_id) = provider_id else {
         note_ambiguous(view, &job, now);

@@ -88,7 +88,7 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
 }
 
 /// The columns that version 2 adds, and their values in existing rows.
-const ADDED: [(&str, &str, Option<&str>); 12] = [
+const ADDED: [(&str, &str, Option<&str>); 13] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
     ("applications", "authenticator_digits", Some("6")),
@@ -100,6 +100,7 @@ const ADDED: [(&str, &str, Option<&str>); 12] = [
     ("users", "number_changed_at", None),
     ("invitations", "by_sms", Some("0")),
     ("devices", "used_at", None),
+    ("codes", "route", None),
     ("open_approvals", "app_id", Some("0")),
 ];
 

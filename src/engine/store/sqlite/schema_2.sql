@@ -11,6 +11,7 @@ ALTER TABLE users ADD COLUMN locked_at INTEGER;
 ALTER TABLE users ADD COLUMN number_changed_at INTEGER;
 ALTER TABLE invitations ADD COLUMN by_sms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE devices ADD COLUMN used_at INTEGER;
+ALTER TABLE codes ADD COLUMN route TEXT;
 
 -- Ids of receipts are compared in lower case and without zeros before them: see operations/jobs/receipts.rs. Of rows
 -- that become one, that of a message stays, and of several of them, that of the latest.
