@@ -60,6 +60,7 @@ mod header {
         "offline",
         "generated/start_phone_verification",
         "generated/check_phone_verification",
+        "generated/set_number",
         "generated/phone_verification_status",
         "generated/phone_info",
         "generated/app_details",

@@ -1170,7 +1170,7 @@ typedef struct seconder_create_user_options {
 
 /**
  * Options of seconder_delete_user(), seconder_app_details(), seconder_user_status(),
- * seconder_app_stats() and seconder_phone_info().
+ * seconder_app_stats(), seconder_phone_info() and seconder_set_number().
  */
 typedef struct seconder_call_options {
     /**
@@ -3640,6 +3640,35 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
                                                   const char *verification_code,
                                                   struct seconder_done **out,
                                                   struct seconder_error **error);
+
+/**
+ * Changes the phone number of a user, who proves to hold the new one by the code of
+ * seconder_start_phone_verification() (interface 4.32). The code is used up.
+ *
+ * The user keeps the id, the authenticator apps, the devices and the recovery codes. Codes that
+ * were sent to the former number are wrong from then on, remembered browsers are forgotten, and
+ * the devices of the user are notified.
+ *
+ * `user_id` is the user who gets the number. `phone_number` is the new number without its calling
+ * code: 4 to 15 digits in groups that dashes, periods or spaces may separate. `country_code` is
+ * the calling code of the number: "1" to "999". `verification_code` is the code that was sent to
+ * the new number: 4 to 10 digits and nothing else. Any other text is SECONDER_TOKEN_MALFORMED.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_TOKEN_WRONG if the code
+ * is wrong; SECONDER_REJECTED with status 404 and the service code "60023" if no code is pending,
+ * with 409 if another user has the number, and if there is no such user. Other statuses are as
+ * described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_set_number(const struct seconder_service *service,
+                                    uint64_t user_id,
+                                    const char *phone_number,
+                                    const char *country_code,
+                                    const char *verification_code,
+                                    const struct seconder_call_options *options,
+                                    size_t options_size,
+                                    struct seconder_done **out,
+                                    struct seconder_error **error);
 
 /**
  * Requests the state of a number's verification, which seconder_start_phone_verification() began.

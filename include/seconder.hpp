@@ -1193,7 +1193,8 @@ struct VerifyOptions {
     std::optional<std::string> user_ip = {};
 };
 
-/// Options of delete_user(), app_details(), user_status(), app_stats() and phone_info().
+/// Options of delete_user(), app_details(), user_status(), app_stats(), phone_info() and
+/// set_number().
 struct CallOptions {
     /// The IP address from which the request originates. IPv4 or IPv6 text.
     std::optional<std::string> user_ip = {};
@@ -2875,6 +2876,32 @@ public:
         return detail::call<DeviceInvited>(seconder_invite_device, get(), user_id, &c, sizeof c);
     }
 
+    /// Changes the phone number of a user, who proves to hold the new one by the code of
+    /// start_phone_verification() (interface 4.32). The code is used up.
+    ///
+    /// The user keeps the id, the authenticator apps, the devices and the recovery codes. Codes
+    /// that were sent to the former number are wrong from then on, remembered browsers are
+    /// forgotten, and the devices of the user are notified.
+    ///
+    /// `user_id` is the user who gets the number. `phone_number` is the new number without its
+    /// calling code: 4 to 15 digits in groups that dashes, periods or spaces may separate.
+    /// `country_code` is the calling code of the number: "1" to "999". `verification_code` is the
+    /// code that was sent to the new number: 4 to 10 digits and nothing else. Any other text is
+    /// Status::token_malformed.
+    ///
+    /// Status::token_wrong if the code is wrong; Status::rejected with status 404 and the service
+    /// code "60023" if no code is pending, with 409 if another user has the number, and if there is
+    /// no such user.
+    Result<Done> try_set_number(std::uint64_t user_id, const Text &phone_number,
+                                const Text &country_code, const Text &verification_code,
+                                const CallOptions &options = {}) const
+    {
+        seconder_call_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::call<Done>(seconder_set_number, get(), user_id, phone_number.c_str(),
+                                  country_code.c_str(), verification_code.c_str(), &c, sizeof c);
+    }
+
     /// Waits for the answer, in this thread. The user may have denied the request: check
     /// Approval::approved_by().
     Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t user_id,
@@ -3361,6 +3388,19 @@ public:
                                 const InviteDeviceOptions &options = {}) const
     {
         return try_invite_device(user_id, options).value();
+    }
+
+    /// Changes the phone number of a user, who proves to hold the new one by the code of
+    /// start_phone_verification() (interface 4.32). The code is used up.
+    ///
+    /// The user keeps the id, the authenticator apps, the devices and the recovery codes. Codes
+    /// that were sent to the former number are wrong from then on, remembered browsers are
+    /// forgotten, and the devices of the user are notified.
+    Done set_number(std::uint64_t user_id, const Text &phone_number, const Text &country_code,
+                    const Text &verification_code, const CallOptions &options = {}) const
+    {
+        return try_set_number(user_id, phone_number, country_code, verification_code,
+                              options).value();
     }
 
     /// Returns whether the browser is recognised. Every failure is thrown.

@@ -33,6 +33,7 @@ mod report_offline;
 mod request_code;
 mod route;
 mod set_login;
+mod set_number;
 mod start_phone_verification;
 mod unlock_user;
 mod user_status;
@@ -85,6 +86,7 @@ pub use request_code::{
 };
 pub use route::{InPath, Route};
 pub use set_login::SetLogin;
+pub use set_number::SetNumber;
 pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhoneVerification};
 pub use unlock_user::UnlockUser;
 pub use user_status::{UserStatus, UserStatusReply};
@@ -439,6 +441,7 @@ macro_rules! with_every_call {
             Forget,
             UnlockUser,
             InviteDevice,
+            SetNumber,
         }
     };
 }

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use seconder::Error;
 use seconder::calls::ApprovalStatus;
 use seconder::engine::approver::{DeviceSettings, Refused};
+use seconder::engine::operator::SetUserNumber;
 use seconder::engine::{ApprovalResponse, PushOutcome};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -46,6 +47,32 @@ fn a_request_is_pushed_to_the_phones_that_have_subscribed_and_is_then_notified()
     world.phone();
     assert_eq!(world.engine().run_jobs(Duration::from_secs(10)).unwrap().sent, 1);
     assert_eq!(world.pushes.lock().unwrap()[1].topic, None);
+}
+
+#[test]
+fn a_change_of_the_number_is_pushed_to_the_phones_of_the_user() {
+    let world = World::new();
+    let phone = world.phone();
+    world.subscribe(&phone, ENDPOINT).unwrap();
+    let (phone_number, country_code) = ("555-010-0199".parse().unwrap(), "1".parse().unwrap());
+    let set = SetUserNumber {
+        user_id: world.ada,
+        phone_number,
+        country_code,
+        verification_code: None,
+        unverified: true,
+    };
+    let rejected = PushOutcome::Rejected("status 403".to_owned());
+    *world.responses.lock().unwrap() = vec![rejected];
+    world.service.operate(&set).unwrap();
+    world.service.operate(&set).unwrap();
+    assert_eq!(world.engine().run_jobs(Duration::from_secs(10)).unwrap().failed, 1);
+    let push = world.pushes.lock().unwrap()[0].clone();
+    assert_eq!((push.endpoint.as_str(), push.topic), (ENDPOINT, None));
+    let read = json!({ "verdict": "not_delivered" }).as_object().unwrap().clone();
+    let audit = world.service.operate_json("audit.list", read).unwrap();
+    assert_eq!(audit["entries"][0]["call"], "set_number");
+    assert_eq!(phone.signed(world.engine(), NOW).unwrap().requests().unwrap(), []);
 }
 
 #[test]

@@ -80,7 +80,9 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     .unwrap();
     db.execute_batch(
         "ALTER TABLE devices DROP COLUMN used_at; ALTER TABLE users DROP COLUMN locked_at; \
-         ALTER TABLE authenticators DROP COLUMN algorithm",
+         ALTER TABLE authenticators DROP COLUMN algorithm; \
+         ALTER TABLE users DROP COLUMN number_changed_at; ALTER TABLE invitations DROP COLUMN by_sms; \
+         ALTER TABLE codes DROP COLUMN route",
     )
     .unwrap();
     db.execute_batch("ALTER TABLE open_approvals DROP COLUMN app_id").unwrap();

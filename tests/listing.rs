@@ -78,7 +78,7 @@ fn users_are_listed_page_by_page_and_those_of_other_applications_are_not() {
 }
 
 /// Returns the ids of the users who are found, by pages of so many.
-fn find(service: &Service, text: &str, most: u32) -> Vec<u64> {
+pub(crate) fn find(service: &Service, text: &str, most: u32) -> Vec<u64> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let find = FindUsers { text: text.to_owned(), after, most: Some(most) };

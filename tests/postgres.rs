@@ -95,6 +95,9 @@ fn a_database_of_the_first_version_goes_on_with_its_users_and_settings() {
     server.sql("versions", "ALTER TABLE seconder.devices DROP COLUMN used_at");
     server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN locked_at");
     server.sql("versions", "ALTER TABLE seconder.authenticators DROP COLUMN algorithm");
+    server.sql("versions", "ALTER TABLE seconder.users DROP COLUMN number_changed_at");
+    server.sql("versions", "ALTER TABLE seconder.invitations DROP COLUMN by_sms");
+    server.sql("versions", "ALTER TABLE seconder.codes DROP COLUMN route");
     drop(first);
     let later = ["force_codes", "logo", "authenticator_digits", "authenticator_period"];
     for column in later.into_iter().chain(["approval_seconds"]) {
@@ -159,6 +162,13 @@ fn nothing_is_accepted_of_a_locked_user_and_nothing_sent() {
     let (service, sent) = node(&server, &url);
     let code = || sent.lock().unwrap().values().next().unwrap().clone();
     crate::operations::a_user_is_locked_and_unlocked(&service, &code);
+}
+
+#[test]
+fn a_user_keeps_everything_but_the_former_number() {
+    let server = Server::start();
+    let (service, sent) = node(&server, &server.database("numbers"));
+    crate::numbers::a_number_is_changed(&service, &|to| sent.lock().unwrap()[to].clone());
 }
 
 #[test]

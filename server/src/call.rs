@@ -14,13 +14,14 @@ use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The calls for which people have commands, which do more than the call: they know login names, for example.
-const OWN_COMMANDS: [(&str, &str); 15] = [
+const OWN_COMMANDS: [(&str, &str); 16] = [
     ("create_user", "user create"),
     ("delete_user", "user delete"),
     ("user_status", "user show"),
     ("find_user", "user show"),
     ("devices", "user show"),
     ("set_login", "user set-login"),
+    ("set_number", "user set-number"),
     ("remove_login", "user remove-login"),
     ("create_recovery_codes", "user recovery-codes"),
     ("remove_authenticator", "user remove-factor"),

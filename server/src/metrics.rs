@@ -91,6 +91,12 @@ struct Codes {
     state: &'static str,
 }
 
+/// The route that has sent a code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Route {
+    route: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Limit {
     limit: &'static str,
@@ -188,8 +194,9 @@ impl Metrics {
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version of the program", build);
         let up = Gauge::<i64>::default();
-        up.set(counted.is_some().into());
-        registry.register("database_up", "Whether the database responds", up);
+        up.set((counted.is_some() && self.is_ready()).into());
+        let help = "Whether the database responds, and the last write to it succeeded";
+        registry.register("database_up", help, up);
         self.of_this_process(&mut registry);
         if let Some(counted) = counted {
             self.of_the_move(&mut registry);
@@ -202,10 +209,10 @@ impl Metrics {
         text
     }
 
-    /// Returns whether calls can be handled: the database responds, or did a second ago.
+    /// Returns whether calls can be handled, or could be a second ago: the database responds, and takes writes. Every
+    /// verdict is written before it is returned.
     pub fn is_ready(&self) -> bool {
-        let read = || self.0.engine.callback_lanes().is_ok();
-        self.0.ready.get(READY_EVERY, read)
+        self.0.ready.get(READY_EVERY, || self.0.engine.is_usable())
     }
 
     fn of_this_process(&self, registry: &mut Registry) {
@@ -232,6 +239,7 @@ impl Metrics {
         let help =
             "Calls of this process that were refused because of this limit of an application";
         registry.register("limits_reached", help, reached);
+        self.of_used_codes(registry);
         if let Some(keys) = self.0.wrong_keys.get() {
             wrong_tries(keys, registry, ("wrong_keys", "API keys that no application has"));
         }
@@ -254,6 +262,20 @@ impl Metrics {
         }
         let help = "Whether the circuit breaker of a route is in this state, in this process";
         registry.register("route_breaker", help, breakers);
+    }
+
+    /// Registers the codes that were used. Routes are counted from the start, because the rate of a counter misses its
+    /// first value.
+    fn of_used_codes(&self, registry: &mut Registry) {
+        let used = Family::<Route, Counter>::default();
+        for (route, _) in self.0.routes.iter().flat_map(Routes::states) {
+            drop(used.get_or_create(&Route { route }));
+        }
+        for (route, count) in self.0.engine.codes_used() {
+            used.get_or_create(&Route { route }).inc_by(count);
+        }
+        let help = "Codes that were used by calls of this process, by the route that has sent them";
+        registry.register("codes_used", help, used);
     }
 
     /// Registers the progress of the move from another service, if there is one.

@@ -4,6 +4,7 @@
 mod creating;
 mod devices;
 mod lists;
+mod number;
 mod showing;
 
 pub(crate) use creating::create;
@@ -17,7 +18,7 @@ use clap::{Args, Subcommand};
 use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
 use seconder::engine::operator::{LockUser, UnlockUser};
-use seconder::model::{LoginName, UserId};
+use seconder::model::{CountryCode, LoginName, PhoneNumber, UserId};
 use seconder::{Result, Service};
 use serde_json::json;
 
@@ -250,6 +251,26 @@ pub(crate) enum User {
         #[command(flatten)]
         json: Json,
     },
+    /// Change the phone number of a user.
+    ///
+    /// The user keeps the id, the apps and the devices. Codes on the way to the former number are wrong from then
+    /// on, and the user's devices are notified.
+    SetNumber {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+        /// New phone number, without the calling code.
+        #[arg(long, value_name = "NUMBER")]
+        number: PhoneNumber,
+        /// Calling code of the number, such as 1 or 44.
+        #[arg(long, value_name = "CODE")]
+        country_code: CountryCode,
+        #[command(flatten)]
+        proof: number::Proof,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Forget the remembered browsers of a user.
     ///
     /// Each login needs the second factor again.
@@ -348,6 +369,9 @@ pub(crate) fn run(command: User) -> Result<()> {
                 let _ = service.unlock_user(user_id)?;
             }
             json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is unlocked"))
+        }
+        User::SetNumber { target, who, number, country_code, proof, json } => {
+            number::set(&target, &who, (number, country_code), proof, json)
         }
         User::ForgetBrowsers { target, who, json } => {
             let (service, user_id) = who.of(&target)?;

@@ -76,6 +76,7 @@ const CHANGES: &[&str] = &[
     "user set-login --user 2 --login bob",
     "user remove-login --login bob",
     "user unlock --user 1",
+    "user set-number --user 1 --number 555-010-0177 --country-code 1 --unverified",
     "user forget-browsers --user 1",
     "user recovery-codes --user 1",
     "user delete --yes --user 2",

@@ -11,6 +11,7 @@ use seconder::calls::UserStatus;
 use seconder::keyring::Keyring;
 use seconder::model::UserId;
 use seconder::{Handle, Service};
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -33,16 +34,31 @@ fn start(folder: &Path, more: &[&str]) -> Running {
     start_by(Command::new(env!("CARGO_BIN_EXE_seconder")), folder, more)
 }
 
-/// Whether the service is alive, which says nothing about its database.
-fn healthz(running: &Running) {
+/// The status and the body of a response for monitors.
+fn monitor(running: &Running, path: &str) -> String {
     let log = running.log();
     let (_, rest) = log.split_once("metrics: http://").unwrap();
     let mut stream = TcpStream::connect(rest.split_once("/metrics\n").unwrap().0).unwrap();
-    let head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
-    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    response.split_once("HTTP/1.1 ").unwrap().1.to_owned()
+}
+
+/// Whether the service is alive, which says nothing about its database.
+fn healthz(running: &Running) {
+    let response = monitor(running, "/healthz");
+    assert!(response.starts_with("200 "), "{response}");
+}
+
+/// Whether the service says of its database what `/readyz` and the metrics are for.
+fn is_ready(running: &Running) -> bool {
+    monitor(running, "/readyz").starts_with("200 ")
+}
+
+fn is_up(running: &Running) -> bool {
+    monitor(running, "/metrics").contains("\nseconder_database_up 1\n")
 }
 
 /// A call without a key. After some of them, an address has to wait.
@@ -114,12 +130,20 @@ fn fill(
     let log = running.log();
     let line = log.lines().find(|line| line.contains("error=\"storage: ")).unwrap();
     assert!(line.contains("full") && line.contains("disk"), "{line}");
+    // What was read a moment ago counts. A smaller write may succeed meanwhile.
+    let numbers = RefCell::new(numbers);
+    let next = || numbers.borrow_mut().next().unwrap();
+    wait_until("not ready", || {
+        create(&running.client, next()).is_err() && !is_ready(running) && !is_up(running)
+    });
     // Nobody gets in.
     let ada = running.settings().clone().open().unwrap();
     assert!(ada.verify(1.try_into().unwrap(), &"1234567".parse().unwrap()).is_err());
     meanwhile.wait();
     fs::remove_file(&ballast).unwrap();
-    create(&running.client, numbers.next().unwrap()).unwrap();
+    // A service that is not ready is sent no calls.
+    wait_until("ready", || is_ready(running) && is_up(running));
+    create(&running.client, next()).unwrap();
 }
 
 #[test]
@@ -168,4 +192,51 @@ fn a_database_server_that_vanishes_is_an_error_until_it_is_back() {
         server.signal("CONT");
         assert_eq!(create(&running.client, 0).unwrap(), ada);
     });
+}
+
+/// As a standby, or a server whose disk is full.
+#[test]
+fn a_database_server_that_takes_no_writes_is_not_ready_until_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = postgres_server::Server::start();
+    let url = server.database("reading");
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let running = start(folder.path(), &["--database", &url, "--keyring", ring.to_str().unwrap()]);
+    let ada = create(&running.client, 0).unwrap();
+    let set = |value: &str| {
+        server.sql("reading", &format!("ALTER SYSTEM SET default_transaction_read_only = {value}"));
+        server.sql("reading", "SELECT pg_reload_conf()");
+    };
+    assert!(is_ready(&running) && is_up(&running));
+    set("on");
+    let numbers = Cell::new(0);
+    let next = || numbers.replace(numbers.get() + 1) + 1;
+    wait_until("an error", || create(&running.client, next()).is_err());
+    wait_until("not ready", || !is_ready(&running) && !is_up(&running));
+    running.client.user_status(ada).unwrap();
+    assert!(!is_ready(&running), "it can be read all the same");
+    set("off");
+    wait_until("ready", || is_ready(&running) && is_up(&running));
+    create(&running.client, next()).unwrap();
+}
+
+#[test]
+fn doctor_names_a_disk_that_is_read_only() {
+    if !may_mount() {
+        println!("skipped: this machine has no name spaces in which a small disk can be mounted");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    serving::database(&folder.path().join("disk"));
+    let script = "mount --bind disk disk && mount -o remount,bind,ro disk && \
+                  exec \"$0\" doctor --database sqlite:disk/seconder.db";
+    let mut doctor = Command::new("unshare");
+    doctor.args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_seconder")]);
+    let output = doctor.current_dir(folder.path()).output().unwrap();
+    let found = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!output.status.success(), "{output:?}");
+    assert!(found.contains("cannot be written"), "{output:?}");
+    assert!(found.contains("mounted read-only") && found.contains("findmnt"), "{output:?}");
 }

@@ -16,7 +16,7 @@ use seconder::calls::{
 };
 use seconder::engine::operator::{
     AppSettings, ForwardStatus, Forwarded, LockUser, Operation, ReturnUser, SetApp, SetLimits,
-    TakeUser,
+    SetUserNumber, TakeUser,
 };
 use seconder::engine::{
     ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval, UserRecord,
@@ -194,6 +194,25 @@ fn a_user_who_was_returned_and_locked_here_is_not_asked_for_there() {
     operate(&new, &LockUser { user_id: user }).unwrap();
     let error = check(&app, "1234567", user).unwrap_err().to_string();
     assert!(error.contains("until an operator unlocks"), "{error}");
+}
+
+/// The other service would go on returning the id of the user for the former number.
+#[test]
+fn numbers_are_not_changed_while_calls_are_forwarded() {
+    let old = World::start();
+    let (new, user_id, _) = returned(&old);
+    let code = "1234567".parse().unwrap();
+    let error = new.client().set_number(user_id, "2025550199", "1", &code).unwrap_err();
+    assert!(error.to_string().contains("while calls are forwarded"), "{error}");
+    let set = SetUserNumber {
+        user_id,
+        phone_number: "2025550199".parse().unwrap(),
+        country_code: "1".parse().unwrap(),
+        verification_code: None,
+        unverified: true,
+    };
+    let error = operate(&new, &set).unwrap_err().to_string();
+    assert!(error.contains("is at the service to which calls are forwarded"), "{error}");
 }
 
 /// The application's own default counts, and not that of the old service.

@@ -4,9 +4,9 @@
 
 use crate::provider::{Provider, error, printed};
 use crate::serving::{PUBLIC, Running, database, set_route, wait_until};
-use seconder::calls::{Channel, StartPhoneVerification};
+use seconder::calls::{Channel, StartPhoneVerification, Verify};
 use seconder::engine::Forwarding;
-use seconder::{Error, Handle};
+use seconder::{Error, Handle, Verdict};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
@@ -78,6 +78,17 @@ fn attempts_are_counted_by_route_kind_and_outcome() {
     assert_eq!((service.value(closed), service.value(open)), (Some(1.0), Some(0.0)));
     let latency = r#"seconder_jobs_latency_seconds{route="good",kind="sms",quantile="0.99"}"#;
     assert!(service.value(latency).unwrap() < 60.0);
+    let used = r#"seconder_codes_used_total{route="good"}"#;
+    assert_eq!(service.value(used), Some(0.0));
+    let user = "1".parse().unwrap();
+    let verify = |code: &str| {
+        let call = Verify { force: true, ..Verify::new(user, code.parse().unwrap()) };
+        service.running.client.handle(&call).unwrap().verdict
+    };
+    let code = good.received()[0]["code"].as_str().unwrap().to_owned();
+    let wrong = if code.starts_with('0') { "1111111" } else { "0000000" };
+    assert_eq!((verify(wrong), verify(&code)), (Verdict::Wrong, Verdict::Right));
+    assert_eq!(service.value(used), Some(1.0), "it went by the second route");
     let threads = r#"seconder_call_threads{pool="waiting"}"#;
     // A thread that has just responded may not be idle yet when the next call arrives, and idle ones end.
     assert!(service.value(threads).is_some_and(|threads| threads <= 2.0));
@@ -152,7 +163,10 @@ fn a_service_is_ready_as_long_as_its_database_is_there() {
         assert!(started.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(service.ask("GET", "/readyz"), (503, "the database does not respond\n".to_owned()));
+    assert_eq!(
+        service.ask("GET", "/readyz"),
+        (503, "the database does not respond, or takes no writes\n".to_owned())
+    );
     while service.value("seconder_database_up") != Some(0.0) {
         assert!(started.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(100));

@@ -47,6 +47,7 @@ mod forwarding;
 mod fuzz_corpus;
 mod gateway_settings;
 mod gateways;
+mod helpdesk;
 mod http2;
 mod https;
 mod jobs;

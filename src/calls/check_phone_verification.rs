@@ -46,17 +46,21 @@ impl Call for CheckPhoneVerification {
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 
-    /// As other calls, but a wrong code has an error of its own.
     fn read(reply: Reply) -> Result<Done> {
-        super::read::<Self>(reply).map_err(|error| match error {
-            Error::Rejected(no)
-                if no.status == 401 && no.code.as_deref() == Some(VERIFICATION_CODE_WRONG) =>
-            {
-                verification_code_wrong(no.message)
-            }
-            other => other,
-        })
+        read_checked::<Self>(reply)
     }
+}
+
+/// Reads a reply as other calls do, but a wrong code has an error of its own.
+pub(super) fn read_checked<C: Call>(reply: Reply) -> Result<C::Reply> {
+    super::read::<C>(reply).map_err(|error| match error {
+        Error::Rejected(no)
+            if no.status == 401 && no.code.as_deref() == Some(VERIFICATION_CODE_WRONG) =>
+        {
+            verification_code_wrong(no.message)
+        }
+        other => other,
+    })
 }
 
 /// The error for a wrong code, with the service's message.

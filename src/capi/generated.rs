@@ -37,6 +37,7 @@ pub mod report_offline;
 pub mod request_code;
 pub mod sandbox;
 pub mod set_login;
+pub mod set_number;
 pub mod start_phone_verification;
 pub mod status_names;
 pub mod text;

@@ -1,22 +1,25 @@
 //! Codes by SMS and voice: for users (interface 4.2 and 4.3), and for numbers that do not belong to
 //! a user yet (interface 4.10).
 
+mod checking;
+
+pub(super) use checking::{Checked, check_number};
+
 use super::clock::{self, Now, Time};
 use super::jobs::Delivered;
 use super::lines::{InUse, LineType, PhoneLine, Purpose};
 use super::operations::Subject;
-use super::operations::addresses::WrongFromAddress;
-use super::operations::audit::{AuditVerdict, Noted, Trail};
+use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
 use super::operations::codes::{self, IssueCode, Issued};
 use super::operations::completions::LIMIT;
 use super::operations::jobs::Outgoing;
 use super::operations::verifications::{self, VerificationKey};
-use super::operations::verify::{Barred, Factor, Match, commit, state};
+use super::operations::verify::Factor;
 use super::phones::{self, Phone};
-use super::store::{Decided, View};
+use super::store::View;
 use super::texts::{Kind, Values, Wording};
-use super::{Engine, as_written, limits, rejections, sandbox, verify};
+use super::{Engine, as_written, limits, rejections};
 use crate::calls::*;
 use crate::error::whole_seconds;
 use crate::model::{ApprovalId, DisplayText};
@@ -272,48 +275,6 @@ fn not_sent(refused: &Issued, now: Now) -> Error {
     error.unwrap_or_else(|| Error::Internal { message: "a code was sent and refused".into() })
 }
 
-/// The outcome of checking the code of a number.
-#[derive(Clone, Copy)]
-enum Checked {
-    Right,
-    Wrong,
-    NoneIsPending,
-    Barred(Barred),
-}
-
-/// Checks the code of a number. If `lenient`, it does so like a sandbox that accepts every number's
-/// code: without waits and tries, and also if no code is pending.
-fn check_number(
-    view: &mut View,
-    subject: &Subject,
-    typed: &str,
-    (lenient, tries, country): (bool, u32, Option<u16>),
-    now: Now,
-) -> Decided<Checked> {
-    let Some(mut state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
-    state.country = country;
-    let pending = state.codes.iter().find(|code| code.lives(now, tries));
-    let lenient = lenient && (typed == sandbox::PHONE_CODE || pending.is_some());
-    let Some(code) = pending else {
-        return Ok(if lenient { Checked::Right } else { Checked::NoneIsPending });
-    };
-    let action = code.action.clone();
-    let right = verify::same(code.code.get()?, typed) || lenient && typed == sandbox::PHONE_CODE;
-    if lenient && !right {
-        return Ok(Checked::Wrong);
-    }
-    let found = match right {
-        true => Match::Code { action },
-        // A wrong code of any length uses up one try of the pending code.
-        false => Match::Nothing { factors: vec![Factor::Code], compared: vec![action] },
-    };
-    Ok(match commit(view, state, &found, &WrongFromAddress::default(), now, limits::delay)? {
-        Some(barred) => Checked::Barred(barred),
-        None if right => Checked::Right,
-        None => Checked::Wrong,
-    })
-}
-
 impl<By: CodeChannel> Handle<RequestCode<By>> for Engine {
     fn handle(&self, call: &RequestCode<By>) -> Result<CodeRequested> {
         self.request_code(call)
@@ -384,30 +345,18 @@ impl Handle<CheckPhoneVerification> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
-        let limits = &self.app.settings.limits;
-        let how = (self.is_lenient(), limits.tries, limits.counted(phone.country_code));
+        let how = self.checks_of_numbers(&phone);
         let typed = call.verification_code.clone();
         let (number, kind) = (phone.masked_e164(), kind_of(&subject));
         let decide = move |view: &mut View, trail: &mut Trail| {
             let checked = check_number(view, &subject, typed.as_str(), how, now)?;
             let number = Some(number.clone());
-            let of = |verdict| Noted { verdict, number: number.clone(), ..Noted::default() };
-            match checked {
-                Checked::Right => trail.note(view, of(AuditVerdict::Right)),
-                Checked::Wrong => trail.note(view, of(AuditVerdict::Wrong)),
-                Checked::NoneIsPending => trail.refuse(of(AuditVerdict::NonePending)),
-                Checked::Barred(barred) => trail.refuse(of(AuditVerdict::Unset).barred(barred)),
-            }
+            checked.note(view, trail, Noted { number, ..Noted::default() });
             Ok(checked)
         };
         let trail = self.trail::<CheckPhoneVerification>(now, None)?;
         let checked = self.run_refusable(trail, &kind, decide)?;
-        match checked {
-            Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
-            Checked::Wrong => Err(rejections::verification_code_wrong(CODE_WRONG)),
-            Checked::NoneIsPending => Err(rejections::no_pending_verification()),
-            Checked::Barred(barred) => rejections::barred(barred, now),
-        }
+        self.reply_to_check(checked, now)
     }
 
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Done>> {
@@ -449,7 +398,7 @@ impl Handle<PhoneVerificationStatus> for Engine {
 }
 /// Returns the key under which the audit counts refusals together. Numbers without a user share a
 /// few kinds: otherwise a caller that tries very many of them would fill it.
-fn kind_of(subject: &Subject) -> String {
+pub(super) fn kind_of(subject: &Subject) -> String {
     match subject {
         Subject::User(..) => subject.key(),
         Subject::Phone(_, number) => {

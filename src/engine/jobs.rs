@@ -214,9 +214,7 @@ impl Engine {
                 Ok(self.deliver(claimed, message, code.as_ref(), now))
             }
             What::Callback { url, body } => self.post(claimed, url, body, now),
-            What::Push { device, request } => {
-                self.push(claimed, (*device, request.as_deref()), now)
-            }
+            What::Push { device, notice } => self.push(claimed, (*device, notice), now),
         }
     }
 

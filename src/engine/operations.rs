@@ -22,6 +22,7 @@ pub(super) mod lines;
 pub(super) mod listing;
 pub(super) mod lookups;
 pub(super) mod moving;
+pub(super) mod numbers;
 pub(super) mod offline;
 pub(super) mod operators;
 pub(super) mod pushes;

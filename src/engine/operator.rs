@@ -16,6 +16,7 @@ mod limits;
 mod locking;
 mod lookup;
 mod maintain;
+mod numbers;
 mod operators;
 mod role;
 mod routes;
@@ -43,6 +44,7 @@ pub use limits::{SetLimits, ShowLimits};
 pub use locking::{LockUser, UnlockUser};
 pub use lookup::{LookupSettings, RemoveLookup, SetLookup, ShowLookup};
 pub use maintain::{BackedUp, Backup, Maintain, Maintained};
+pub use numbers::SetUserNumber;
 pub use operators::{
     AddOperator, ListOperators, OperatorEntry, OperatorToken, Operators, RemoveOperator,
     RotateOperatorToken,
@@ -190,6 +192,7 @@ const ALL: &[Named] = &[
     of_app::<ExportUser>(Admin),
     of_app::<LockUser>(Support),
     of_app::<UnlockUser>(Support),
+    of_app::<SetUserNumber>(Support),
     of_app::<DeleteUser>(Support),
 ];
 

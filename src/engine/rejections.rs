@@ -198,6 +198,12 @@ pub(super) fn user_not_valid(fields: BTreeMap<String, String>) -> Error {
     reject_user(400, fields)
 }
 
+/// The user is at the service to which calls are forwarded.
+pub(super) fn user_returned() -> Error {
+    let message = "The user is at the service to which calls are forwarded, so the number cannot be changed here.";
+    reject(404, codes::USER_NOT_FOUND, message)
+}
+
 /// Returns the rejection of a known user, for a call that wants a new one, by the field that identifies
 /// the user. It does not say who that is. The status distinguishes it from the rejection of an invalid
 /// value.

@@ -130,6 +130,11 @@ impl Store {
         self.backend.begin().is_ok()
     }
 
+    /// Returns whether the last write failed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.queue.is_failing()
+    }
+
     /// Fails if the program has closed descriptors of the database.
     pub(super) fn check(&self) -> Result<()> {
         let _using = self.backend.begin()?;

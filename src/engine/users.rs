@@ -1,5 +1,7 @@
 //! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
+pub(super) mod numbers;
+
 use super::clock::Now;
 use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
@@ -77,7 +79,7 @@ impl Engine {
         if self.public_url()?.is_none() {
             return Ok(None);
         }
-        let code = self.new_invitation(limits::SENT_INVITATION_LIFE)?;
+        let code = self.new_invitation(limits::SENT_INVITATION_LIFE, true)?;
         Ok(Some((code.link, Some(code.invitation))))
     }
 
@@ -117,7 +119,7 @@ impl Profile {
 
 impl Engine {
     /// Rejects a number that is not to be enrolled, unless a user has it already.
-    fn accept_new(&self, phone: &Phone, trail: &Trail) -> Result<()> {
+    pub(super) fn accept_new(&self, phone: &Phone, trail: &Trail) -> Result<()> {
         let (app, number) = (self.app.app_id, phone.clone());
         let is_known = move |view: &mut _| enrolment::find(view, app, Some(&number), "");
         let refuses = !self.app.settings.limits.refuse.is_empty();

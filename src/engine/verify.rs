@@ -38,7 +38,8 @@ pub(super) enum MatchResult {
 /// The outcome of a check.
 enum Checked {
     NoUser,
-    Done(Box<Verification>),
+    /// With the route of a code that was used.
+    Done(Box<Verification>, Option<String>),
     /// Nothing is counted, so it could be asked for without end.
     Uncounted(Box<Verification>),
     Barred(Barred),
@@ -76,7 +77,11 @@ impl Checked {
             return Checked::uncounted(trail, noted, verification);
         }
         trail.note(view, noted.because(reason));
-        Checked::Done(Box::new(verification))
+        let route = match found {
+            Match::Code { route, .. } => route.clone(),
+            _ => None,
+        };
+        Checked::Done(Box::new(verification), route)
     }
 }
 
@@ -170,6 +175,9 @@ impl Engine {
         };
         let kind = user_id.to_string();
         let checked = self.run_refusable(trail, &kind, decide)?;
+        if let Checked::Done(_, Some(route)) = &checked {
+            self.count_used(route);
+        }
         outcome(checked, now)
     }
 
@@ -291,7 +299,7 @@ fn not_checked(user_id: UserId) -> Noted {
 fn outcome(checked: Checked, now: Now) -> Result<Verification> {
     match checked {
         Checked::NoUser => Err(rejections::user_not_found()),
-        Checked::Done(verification) | Checked::Uncounted(verification) => Ok(*verification),
+        Checked::Done(verification, _) | Checked::Uncounted(verification) => Ok(*verification),
         Checked::Barred(barred) => rejections::barred(barred, now),
     }
 }
@@ -380,9 +388,7 @@ fn match_codes(
     }
     Ok(match code.spent {
         true => Some(MatchResult::Used),
-        false if code.lives(now, tries) => {
-            Some(MatchResult::Right(Match::Code { action: code.action.clone() }, "sms"))
-        }
+        false if code.lives(now, tries) => Some(MatchResult::Right(code.used(), "sms")),
         false => None,
     })
 }
@@ -433,20 +439,6 @@ pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
         ..Device::default()
     };
     Verification { device: Some(device), ..verification(Verdict::Right) }
-}
-
-impl SentCode {
-    /// Returns whether it is accepted, if so many wrong tries make it void.
-    pub(super) fn lives(&self, now: Now, tries: u32) -> bool {
-        // A code that would live longer than any code can was issued while the clock was wrong.
-        let longest = limits::LONGEST_CODE_LIFE + limits::CLOCK_SLACK;
-        let possible = self.expires_at <= now.steady.plus(longest);
-        !self.spent && self.wrong_tries < tries && self.expires_at > now.steady && possible
-    }
-
-    fn fits(&self, typed: &str, now: Now) -> Result<bool> {
-        Ok(self.expires_at > now.steady && self.code.get()?.len() == typed.len())
-    }
 }
 
 impl Authenticator {

@@ -112,9 +112,12 @@ fn call(engine: &Engine, operator: &Operator, request: RawRequest) -> Result<Raw
         | "check_approval"
         | "find_user"
         | "devices" => Role::Read,
-        "delete_user" | "unlock_user" | "remove_device" | "remove_authenticator" | "forget" => {
-            Role::Support
-        }
+        "delete_user"
+        | "unlock_user"
+        | "set_number"
+        | "remove_device"
+        | "remove_authenticator"
+        | "forget" => Role::Support,
         _ => Role::Admin,
     };
     operator.require(role, name)?;

@@ -2,7 +2,7 @@
 
 use super::Service;
 use crate::calls::*;
-use crate::model::{ApprovalId, CountryCode, PhoneNumber, VerificationCode};
+use crate::model::{ApprovalId, CountryCode, PhoneNumber, UserId, VerificationCode};
 use crate::{Handle, Result};
 
 impl Service {
@@ -33,6 +33,22 @@ impl Service {
     ) -> Result<Done> {
         let (number, country) = phone(phone_number, country_code)?;
         self.handle(&CheckPhoneVerification::new(number, country, code.clone()))
+    }
+
+    /// Changes the phone number of a user, who proves to hold the new one by the code that was sent to it
+    /// (interface 4.32).
+    ///
+    /// # Errors
+    /// See [`SetNumber`].
+    pub fn set_number(
+        &self,
+        user_id: UserId,
+        phone_number: &str,
+        country_code: &str,
+        code: &VerificationCode,
+    ) -> Result<Done> {
+        let (number, country) = phone(phone_number, country_code)?;
+        self.handle(&SetNumber::new(user_id, number, country, code.clone()))
     }
 
     /// Returns the state of a number's verification, by the id that

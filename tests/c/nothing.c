@@ -45,6 +45,8 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_check_approval(NULL, "a", &approval, &error));
     EXPECT_INVALID("service", seconder_check_phone_verification(NULL, "5550100", "1", "1234", NULL,
                                                                 &error));
+    EXPECT_INVALID("service", seconder_set_number(NULL, 1, "5550100", "1", "1234", NULL, 0, NULL,
+                                                  &error));
     EXPECT_INVALID("service", seconder_enrol_authenticator(NULL, 1, NULL, 0, &enrolled, &error));
     EXPECT_INVALID("service", seconder_find_user(NULL, "ada", &found, &error));
     EXPECT_INVALID("service", seconder_set_login(NULL, 1, "ada", NULL, &error));

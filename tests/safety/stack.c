@@ -164,6 +164,7 @@ static void *phones(void *nothing)
     MADE(seconder_phone_verification_status(service, &which, sizeof which, &record, &error));
     seconder_phone_verification_record_free(record);
     MADE(seconder_check_phone_verification(service, "202-555-0123", "1", code, NULL, &error));
+    MADE(seconder_set_number(service, 1, "202-555-0123", "1", code, NULL, 0, NULL, &error));
     MADE(seconder_phone_info(service, "202-555-0123", "1", NULL, 0, &phone, &error));
     seconder_phone_information_free(phone);
     return nothing;

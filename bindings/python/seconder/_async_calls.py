@@ -270,6 +270,25 @@ class AsyncCalls(Threaded):
         """As :meth:`seconder.Service.invite_device`."""
         return await self._run(self._service.invite_device, user_id, qr_size=qr_size)
 
+    async def set_number(
+        self,
+        user_id: int,
+        phone_number: str,
+        country_code: int | str,
+        verification_code: str,
+        *,
+        user_ip: str | None = None,
+    ) -> Done:
+        """As :meth:`seconder.Service.set_number`."""
+        return await self._run(
+            self._service.set_number,
+            user_id,
+            phone_number,
+            country_code,
+            verification_code,
+            user_ip=user_ip,
+        )
+
     async def register_device(
         self,
         user_id: int,

@@ -835,6 +835,58 @@ class Calls(Caller):
         """
         return DeviceInvited._read(self._call("invite_device", user_id=user_id, qr_size=qr_size))
 
+    def set_number(
+        self,
+        user_id: int,
+        phone_number: str,
+        country_code: int | str,
+        verification_code: str,
+        *,
+        user_ip: str | None = None,
+    ) -> Done:
+        """Changes the phone number of a user, who proves to hold the new one by the code of
+        :meth:`start_phone_verification` (section 4.32). The code is used up.
+
+        The user keeps the id, the authenticator apps, the devices and the recovery codes. Codes
+        that were sent to the former number are wrong from then on, remembered browsers are
+        forgotten, and the devices of the user are notified.
+
+        Args:
+            user_id: The user who gets the number.
+            phone_number: The new number without its calling code: 4 to 15 digits in groups that
+                dashes, periods or spaces may separate.
+            country_code: The calling code of the number: 1 to 999.
+            verification_code: The code that was sent to the new number: 4 to 10 digits and nothing
+                else, as text.
+            user_ip: The IP address from which the request originates. IPv4 or IPv6.
+
+        Returns:
+            The service's message. A wrong code raises, and changes nothing.
+
+        Raises:
+            TokenInvalid: If the code is wrong.
+            Rejected: With status 404 and the service code ``60023`` if no code is pending, with 409
+                if another user has the number, and if there is no such user.
+            TokenMalformed: ``verification_code`` is not 4 to 10 digits. It costs the user no try.
+
+        Example:
+            >>> sent = service.start_phone_verification("sms", "555-010-0188", 1)
+            >>> service.set_number(user.user_id, "555-010-0188", 1, messages[-1].code)
+            Done(message='Phone number was changed.')
+            >>> service.user_status(user.user_id).phone_number
+            'XXX-XXX-0188'
+        """
+        verification_code = _typed("verification_code", verification_code)
+        reply = self._call(
+            "set_number",
+            user_id=user_id,
+            phone_number=phone_number,
+            country_code=country_code,
+            verification_code=verification_code,
+            user_ip=user_ip,
+        )
+        return Done._read(reply)
+
 
 @guarded_class
 class AdminCalls(CallerPart):

@@ -53,4 +53,8 @@ pub(crate) const CALLS: &[(&str, Handler)] = &[
     ("forget", handle::<Forget>),
     ("unlock_user", handle::<UnlockUser>),
     ("invite_device", handle::<InviteDevice>),
+    ("set_number", |service, params| {
+        typed::<VerificationCode>(&params, "verification_code")?;
+        handle::<SetNumber>(service, params)
+    }),
 ];

@@ -267,6 +267,24 @@ def test_phone_verification(phone: Phone) -> None:
     assert caught.value.http_status == 404 and caught.value.code == "60023"
 
 
+def test_a_number_is_changed_by_the_code_that_was_sent_to_the_new_one(phone: Phone) -> None:
+    user_id = phone.service.create_user("ada@example.com", "555-010-0123", 1).user_id
+    other = phone.service.create_user("bob@example.com", "555-010-0124", 1).user_id
+    phone.service.start_phone_verification("sms", "555-010-0199", 1)
+    code = phone.code()
+    wrong = "0" * len(code) if code[0] != "0" else "1" * len(code)
+    with pytest.raises(seconder.TokenInvalid):
+        phone.service.set_number(user_id, "555-010-0199", 1, wrong)
+    with pytest.raises(seconder.Rejected, match="409"):
+        phone.service.set_number(user_id, "555-010-0124", 1, code)
+    phone.service.set_number(user_id, "555-010-0199", 1, code, user_ip="192.0.2.7")
+    assert phone.service.user_status(user_id).phone_number == "XXX-XXX-0199"
+    assert phone.service.user_status(other).phone_number == "XXX-XXX-0124"
+    phone.service.request_sms(user_id)
+    assert phone.messages[-1].to == "+15550100199"
+    phone.service.verify(user_id, phone.code())
+
+
 def test_phone_info(phone: Phone) -> None:
     found = phone.service.phone_info("30 901820", 49)
     assert found.type is seconder.enums.PhoneType.LANDLINE

@@ -52,6 +52,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "forget": (1,),
         "unlock_user": (1,),
         "invite_device": (1,),
+        "set_number": (1, NUMBER, 1, PIN),
         "register_device": (1, "ios"),
         "devices": (1,),
         "remove_device": (1, 1),

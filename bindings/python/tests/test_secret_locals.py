@@ -72,6 +72,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "forget": ((1,), {"token": TEXT}),
     "unlock_user": ((1,), {}),
     "invite_device": ((1,), {}),
+    "set_number": ((1, PHONE, 1, PIN), {}),
 }
 
 

@@ -52,6 +52,7 @@ REQUIRED = {
     "forget": ["user_id"],
     "unlock_user": ["user_id"],
     "invite_device": ["user_id"],
+    "set_number": ["user_id", "phone_number", "country_code", "verification_code"],
 }
 
 # A user may have no number.

@@ -3,8 +3,8 @@
 use super::Forward;
 use seconder::calls::{
     CheckApproval, CheckPhoneVerification, CodeChannel, CreateApproval, CreateUser, DeleteUser,
-    Done, EnrolAuthenticator, PhoneVerificationStatus, RegisterActivity, RequestCode, UserStatus,
-    Verification, Verify,
+    Done, EnrolAuthenticator, PhoneVerificationStatus, RegisterActivity, RequestCode, SetNumber,
+    UserStatus, Verification, Verify,
 };
 use seconder::engine::{Engine, Learned};
 use seconder::model::UserId;
@@ -67,6 +67,7 @@ macro_rules! passed_one {
     (CheckApproval) => {};
     (CheckPhoneVerification) => {};
     (PhoneVerificationStatus) => {};
+    (SetNumber) => {};
     ($call:ident) => {
         impl Passed for seconder::calls::$call {}
     };
@@ -204,6 +205,15 @@ impl Passed for CheckPhoneVerification {
         let number = self.phone_number.clone();
         let latest = PhoneVerificationStatus::of_number(number, self.country_code);
         forward.known.verification_is_there(&latest)
+    }
+}
+
+impl Passed for SetNumber {
+    /// The other service would go on returning the id of the user for the former number.
+    fn is_there(&self, _forward: &Forward) -> Result<bool> {
+        let message =
+            "Phone numbers cannot be changed while calls are forwarded to another service.";
+        Err(Error::rejected(503, None, message))
     }
 }
 

@@ -74,7 +74,8 @@ async fn respond(
         "/readyz" => match of_database(metrics, Metrics::is_ready).await {
             Some(true) => "ready\n".into_response(),
             _ => {
-                (StatusCode::SERVICE_UNAVAILABLE, "the database does not respond\n").into_response()
+                let problem = "the database does not respond, or takes no writes\n";
+                (StatusCode::SERVICE_UNAVAILABLE, problem).into_response()
             }
         },
         // A client that reads this knows that the process handles connections.

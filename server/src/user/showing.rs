@@ -45,6 +45,7 @@ fn object(
         object.insert("created".to_owned(), json!(details.user.created));
         object.insert("locked".to_owned(), json!(details.user.locked));
         object.insert("wrong".to_owned(), json!(details.wrong));
+        object.insert("number_changed".to_owned(), json!(details.number_changed));
         object.insert("phones".to_owned(), json!(details.devices));
     }
     object
@@ -68,6 +69,8 @@ fn shown(
     if let (Some(country), Some(number)) = (status.country_code, &status.phone_number) {
         lines.push(format!("phone +{country} {number}"));
     }
+    let changed = details.and_then(|details| details.number_changed);
+    lines.extend(changed.map(|at| format!("number changed {}", utc(at))));
     let locked = details.and_then(|details| details.user.locked);
     lines.extend(locked.map(|at| format!("locked since {}", utc(at))));
     match &status.factors {

@@ -71,6 +71,9 @@ fn what_was_done_is_an_object() {
     let id = device["device_id"].to_string();
     let removed = one(&["user", "remove-factor", "--user", "3", "--device", &id]);
     assert_eq!(removed, json!({ "user_id": 3, "device_id": device["device_id"] }));
+    let number = ["user", "set-number", "--user", "3", "--number", "5550100126"];
+    let number = [&number[..], &["--country-code", "1", "--unverified"]].concat();
+    assert_eq!(one(&number), json!({ "user_id": 3 }));
     for command in ["unlock", "forget-browsers"] {
         assert_eq!(one(&["user", command, "--user", "3"]), json!({ "user_id": 3 }), "{command}");
     }

@@ -10,7 +10,7 @@ use crate::model::UserId;
 use std::ffi::c_char;
 
 /// Options of seconder_delete_user(), seconder_app_details(), seconder_user_status(),
-/// seconder_app_stats() and seconder_phone_info().
+/// seconder_app_stats(), seconder_phone_info() and seconder_set_number().
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_call_options {

@@ -84,18 +84,22 @@ pub(in crate::engine) struct NewCode {
 }
 
 impl Engine {
-    /// Creates a code for an invitation that is valid for this time.
+    /// Creates a code for an invitation that is valid for this time, and may be sent to the number of its user.
     ///
     /// # Errors
     /// [`Error::Rejected`] if the public URL of the service is not set.
-    pub(in crate::engine) fn new_invitation(&self, life: Duration) -> Result<NewCode> {
+    pub(in crate::engine) fn new_invitation(
+        &self,
+        life: Duration,
+        by_sms: bool,
+    ) -> Result<NewCode> {
         let approver = self.approver()?;
         let code = new_code(self.random())?;
         let code_hash = hash(&approver, &code)?;
         let (first, second) = code.split_at(LENGTH / 2);
         let shown = Secret::new(format!("{first}-{second}"));
         let link = Secret::new(format!("{}#{}", approver.page(), shown.expose()));
-        Ok(NewCode { shown, link, invitation: NewInvitation { code_hash, life } })
+        Ok(NewCode { shown, link, invitation: NewInvitation { code_hash, life, by_sms } })
     }
 
     /// Registers a device by an invitation, which is used up then. The user's other devices are notified. The
@@ -172,7 +176,7 @@ impl Handle<InviteDevice> for Engine {
     fn handle(&self, call: &InviteDevice) -> Result<DeviceInvited> {
         let now = self.begin();
         let life = limits::INVITATION_LIFE;
-        let NewCode { shown, link, invitation } = self.new_invitation(life)?;
+        let NewCode { shown, link, invitation } = self.new_invitation(life, false)?;
         let qr_code = authenticators::picture(&link, call.qr_size.unwrap_or(QR_SIZE))?;
         let (app, user_id) = (self.app.app_id, call.user_id);
         let trail = self.trail::<InviteDevice>(now, None)?;

@@ -3,7 +3,7 @@
 use super::super::clock::Now;
 use super::super::operations::Subject;
 use super::super::operations::approver as stored;
-use super::super::operations::jobs::Claimed;
+use super::super::operations::jobs::{Claimed, Notice};
 use super::super::operations::pushes as changes;
 use super::super::push::{PushMessage, PushOutcome};
 use super::super::{Engine, Outcome, jobs, store, texts};
@@ -76,7 +76,7 @@ impl Engine {
     pub(in crate::engine) fn push(
         &self,
         claimed: &Claimed,
-        (device, request): (u64, Option<&str>),
+        (device, notice): (u64, &Notice),
         now: Now,
     ) -> Result<Outcome> {
         let Some(sender) = &self.shared.push else {
@@ -86,7 +86,7 @@ impl Engine {
         let Some(user_id) = Subject::user_of(&claimed.lease.subject) else {
             return Ok(Outcome::Permanent("it is for no user".into()));
         };
-        let uuid = request.map(str::to_owned);
+        let uuid = notice.request().map(str::to_owned);
         let found = self.look(move |view| {
             let approver = stored::find(view)?.and_then(Published::of);
             let device = view.get::<store::Device>((user_id.get(), device))?;
@@ -108,8 +108,7 @@ impl Engine {
         };
         let question = approval.filter(|_| app.settings.limits.push_shows_message == 1);
         let language = row.language.as_deref().unwrap_or("en");
-        let body =
-            notification(&approver, &app.settings.name, language, request, question.as_ref());
+        let body = notification(&approver, &app.settings.name, language, notice, question.as_ref());
         let left = claimed.deadline.after(now.steady).unwrap_or_default();
         let message = PushMessage {
             authorization: self.authorization(&approver, &subscription.endpoint, now)?,
@@ -117,7 +116,7 @@ impl Engine {
             endpoint: subscription.endpoint,
             ttl: left,
             // A request replaces earlier messages about it on a phone that was off.
-            topic: request.map(|uuid| uuid.replace('-', "")),
+            topic: notice.request().map(|uuid| uuid.replace('-', "")),
         };
         let outcome = sender.send(&message);
         if outcome == PushOutcome::Gone {
@@ -167,14 +166,15 @@ fn notification(
     approver: &Published,
     application: &str,
     language: &str,
-    request: Option<&str>,
+    notice: &Notice,
     question: Option<&store::Approval>,
 ) -> String {
-    let (asks, added) = texts::notices(language);
+    let texts = texts::notices(language);
     let page = approver.page();
-    let (body, navigate, tag) = match request {
-        Some(uuid) => (asks, format!("{page}#r={uuid}"), uuid),
-        None => (added, format!("{page}#devices"), "devices"),
+    let (body, navigate, tag) = match notice {
+        Notice::Request(uuid) => (texts.asks, format!("{page}#r={uuid}"), uuid.as_str()),
+        Notice::Device => (texts.device, format!("{page}#devices"), "devices"),
+        Notice::Number => (texts.number, format!("{page}#devices"), "number"),
     };
     let body = match question {
         Some(row) => plain(row.message.chars().take(LONGEST_BODY)),

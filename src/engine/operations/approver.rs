@@ -9,7 +9,7 @@ use super::{AppId, user};
 use crate::engine::clock::Now;
 use crate::engine::limits::{APPROVAL_LIFE, INVITATION_RECORD};
 use crate::engine::store::{
-    Application, Approver, Authenticator, Decided, Device, Invitation, View,
+    Application, Approver, Authenticator, Decided, Device, Invitation, User, View,
 };
 use crate::model::{DeviceId, UserId};
 use std::time::Duration;
@@ -57,6 +57,8 @@ pub(in crate::engine) fn set_public_url(
 pub(in crate::engine) struct NewInvitation {
     pub(in crate::engine) code_hash: Vec<u8>,
     pub(in crate::engine) life: Duration,
+    /// True if it is sent to the number of its user.
+    pub(in crate::engine) by_sms: bool,
 }
 
 /// Adds an invitation for a user who exists.
@@ -75,6 +77,7 @@ pub(in crate::engine) fn invite(
         expires_at,
         forget_at: expires_at.plus(INVITATION_RECORD),
         device_id: None,
+        by_sms: new.by_sms,
     });
 }
 
@@ -128,7 +131,9 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let (app, user_id) = (invitation.app_id, UserId::try_from(invitation.user_id)?);
     let is_late = invitation.expires_at <= now.steady;
     let user = user(view, app, user_id)?.filter(|user| user.locked_at.is_none());
-    let Some(user) = user else { return Ok(Registered::Unknown) };
+    // The former number may belong to another person by now. Only new users are sent invitations.
+    let is_void = |user: &User| invitation.by_sms && user.number_changed_at.is_some();
+    let Some(user) = user.filter(|user| !is_void(user)) else { return Ok(Registered::Unknown) };
     let Some(settings) = view.get::<Application>((app,))? else { return Ok(Registered::Unknown) };
     let (digits, period) = (settings.authenticator_digits, settings.authenticator_period);
     let devices = view.all::<Device>((user_id.get(),))?;

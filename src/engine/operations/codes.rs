@@ -118,6 +118,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     let next = next.max(has_place);
     let uuid = verifications::begin(view, issue, is_new, code.expires_at)?;
     let (job_id, lane, lease) = issue.job.clone();
+    code.route = Some(lane.clone());
     let code_sent = Some(Zeroizing::new(code.code.get()?.clone()));
     let message = jobs::add(
         view,
@@ -184,6 +185,7 @@ fn valid_or_fresh(
         spent: false,
         sms_at,
         call_at,
+        route: None,
     };
     Ok(match present {
         // After a code was used there is no cool-down: the next login may need another at once.
@@ -207,6 +209,23 @@ fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<
         if code.expires_at <= issue.now.steady || code.expires_at > end {
             view.delete(&code);
         }
+    }
+    Ok(())
+}
+
+/// Notes that a code went by another route than the one that was tried first.
+pub(in crate::engine) fn went_by(
+    view: &mut View,
+    key: (String, String),
+    carried: &str,
+    route: &str,
+) -> Decided<()> {
+    if let Some(mut code) = view.get::<SentCode>(key)?
+        && code.route.as_deref() != Some(route)
+        && code.code.get().is_ok_and(|code| code == carried)
+    {
+        code.route = Some(route.to_owned());
+        view.put(code);
     }
     Ok(())
 }
@@ -287,6 +306,7 @@ mod tests {
             spent: false,
             sms_at: Time(0),
             call_at: Time(0),
+            route: None,
         });
     }
 

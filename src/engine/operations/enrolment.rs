@@ -49,7 +49,7 @@ pub(in crate::engine) struct EnrolledUser {
 /// Returns the name by which a user is found: the number, or without one the e-mail address. The
 /// addresses of users with a number are no such names: a caller could otherwise add a number to the
 /// account of another person, or reach it without the number.
-fn key(phone: Option<&Phone>, email: &str) -> (Kind, String) {
+pub(super) fn key(phone: Option<&Phone>, email: &str) -> (Kind, String) {
     match phone {
         Some(phone) => (Kind::Phone, phone.e164()),
         None => (Kind::Email, email.to_owned()),

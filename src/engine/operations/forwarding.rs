@@ -89,6 +89,12 @@ pub(in crate::engine) fn is_there(view: &mut View, app: AppId, id: UserId) -> De
     })
 }
 
+/// Returns whether an operator has given a user back to the other service.
+pub(super) fn is_returned(view: &mut View, app: AppId, id: UserId) -> Decided<bool> {
+    let row = view.get::<Forwarded>((app, id.get()))?;
+    Ok(row.is_some_and(|row| row.state == RETURNED))
+}
+
 /// Returns whether the user with a number is there. If no user has the number here, only the other service can say
 /// whether one has it there. Without a number, the e-mail address decides.
 pub(in crate::engine) fn new_user_is_there(

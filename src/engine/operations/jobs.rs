@@ -25,7 +25,7 @@ use ended::{Undelivered, bury, discard, drop_void, sent};
 use next::{next_callback, next_message, next_push};
 use std::time::Duration;
 
-pub(in crate::engine) use carried::{Outgoing, What, what};
+pub(in crate::engine) use carried::{Notice, Outgoing, What, what};
 pub(in crate::engine) use ended::forget_contents;
 pub(in crate::engine) use managing::{Refused, cancel, replay};
 pub(in crate::engine) use reading::{earliest, lane_before, read, read_of_user, state};
@@ -378,7 +378,7 @@ pub(in crate::engine) fn user_id(job: &Job) -> Option<UserId> {
 }
 
 /// Returns whether the payload of a job is still of use. Once an application no longer sends SMS, waiting ones are not
-/// sent either, and no message to a user whom an operator has locked.
+/// sent either, no message to a user whom an operator has locked, and none to a number that the user no longer has.
 fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool> {
     if matches!(what, What::Message { message, .. } if !message.by_voice)
         && view.get::<Application>((job.app_id,))?.is_some_and(|app| !app.sms_enabled)
@@ -387,15 +387,19 @@ fn is_wanted(view: &mut View, job: &Job, what: &What, now: Now) -> Decided<bool>
     }
     if !matches!(what, What::Callback { .. })
         && let Some(user_id) = user_id(job)
-        && user(view, job.app_id, user_id)?.is_some_and(|user| user.locked_at.is_some())
+        && let Some(user) = user(view, job.app_id, user_id)?
     {
-        return Ok(false);
+        let number = user.phone().map(|phone| phone.e164());
+        let is_former = |what: &What| matches!(what, What::Message { message, .. } if Some(&message.to) != number.as_ref());
+        if user.locked_at.is_some() || is_former(what) {
+            return Ok(false);
+        }
     }
     let carried = match what {
         What::Message { code: Some(carried), .. } => carried,
         What::Message { .. } | What::Callback { .. } => return Ok(true),
-        What::Push { device, request } => {
-            return pushes::is_wanted(view, user_id(job), *device, request.as_ref(), now);
+        What::Push { device, notice } => {
+            return pushes::is_wanted(view, user_id(job), *device, notice.request(), now);
         }
     };
     let key = (job.subject.clone(), job.action.clone());

@@ -1,6 +1,6 @@
 //! Push messages to the devices of a user: one job for each device with a subscription.
 
-use super::jobs::{self, Claimed, NewJob, What};
+use super::jobs::{self, Claimed, NewJob, Notice, What};
 use super::{AppId, Subject};
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
@@ -25,6 +25,8 @@ pub(in crate::engine) enum About {
     Request(String),
     /// The registration of a device, which is not notified itself.
     Device(u64),
+    /// A change of the user's number.
+    Number,
 }
 
 /// Adds a message for each of these devices that has a subscription, and leases it.
@@ -37,17 +39,18 @@ pub(in crate::engine) fn add(
 ) -> Decided<Vec<Claimed>> {
     let mut claimed = Vec::new();
     for (at, device) in (0..).zip(devices.iter().filter(|device| has_subscription(device))) {
-        let request = match about {
-            About::Request(uuid) => Some(uuid.clone()),
+        let notice = match about {
+            About::Request(uuid) => Notice::Request(uuid.clone()),
             About::Device(added) if *added == device.device_id => continue,
-            About::Device(_) => None,
+            About::Device(_) => Notice::Device,
+            About::Number => Notice::Number,
         };
         let job = NewJob {
             subject: &Subject::User(new.app, user_id),
             job_id: new.first_job.wrapping_add(at) & i64::MAX,
             kind: JobKind::Push,
             action: "",
-            what: What::Push { device: device.device_id, request },
+            what: What::Push { device: device.device_id, notice },
             lane: jobs::PUSHES.to_owned(),
             lease: new.lease,
             deadline,
@@ -68,7 +71,7 @@ pub(super) fn is_wanted(
     view: &mut View,
     user_id: Option<UserId>,
     device: u64,
-    request: Option<&String>,
+    request: Option<&str>,
     now: Now,
 ) -> Decided<bool> {
     let Some(user_id) = user_id.map(UserId::get) else { return Ok(false) };
@@ -77,7 +80,7 @@ pub(super) fn is_wanted(
         return Ok(false);
     }
     let Some(uuid) = request else { return Ok(true) };
-    let request = view.get::<Approval>((user_id, uuid.clone()))?;
+    let request = view.get::<Approval>((user_id, uuid.to_owned()))?;
     Ok(request.is_some_and(|request| {
         request.status == "pending" && request.expires_at.is_none_or(|end| end > now.steady)
     }))

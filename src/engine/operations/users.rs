@@ -2,7 +2,9 @@
 
 use super::jobs;
 use super::lookups::{self, Kind};
-use super::{AppId, Subject, approvals, browsers, count, count_users, finding, forwarding, user};
+use super::{
+    AppId, Subject, approvals, browsers, count, count_users, enrolment, finding, forwarding, user,
+};
 use crate::engine::clock::{Now, Time};
 use crate::engine::phones::Phone;
 use crate::engine::store::{
@@ -68,10 +70,8 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
     for device in view.all::<Device>((id,))? {
         lookups::remove(view, Kind::Device, app, &device.device_id.to_string());
     }
-    match found.phone() {
-        Some(phone) => lookups::remove(view, Kind::Phone, app, &phone.e164()),
-        None => lookups::remove(view, Kind::Email, app, &found.email),
-    }
+    let (kind, name) = enrolment::key(found.phone().as_ref(), &found.email);
+    lookups::remove(view, kind, app, &name);
     if let Some(login) = &found.login {
         lookups::remove(view, Kind::Login, app, login);
     }

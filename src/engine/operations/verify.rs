@@ -229,8 +229,8 @@ pub(in crate::engine) fn state(view: &mut View, subject: &Subject) -> Decided<Op
 /// The result of comparing a token.
 #[derive(Clone)]
 pub(in crate::engine) enum Match {
-    /// A valid code, for this action.
-    Code { action: String },
+    /// A valid code, for this action, and the route by which it was sent.
+    Code { action: String, route: Option<String> },
     /// A step of an authenticator app that was not accepted before.
     Step { authenticator_id: i64, step: u64 },
     /// A recovery code that was not used.
@@ -299,7 +299,7 @@ pub(in crate::engine) fn commit(
 /// Uses a code up, so that it is not accepted again.
 fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) -> Decided<()> {
     match found {
-        Match::Code { action } => {
+        Match::Code { action, .. } => {
             for mut code in state.codes.drain(..).filter(|code| code.action == *action) {
                 code.spent = true;
                 view.put(code);
@@ -338,11 +338,8 @@ fn accept(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) {
             user.confirmed = true;
             user.sms_used |= matches!(found, Match::Code { .. });
         }
-        Owner::Number(check) => {
-            if let Some(check) = check {
-                check.verified = true;
-            }
-        }
+        Owner::Number(Some(check)) => check.verified = true,
+        Owner::Number(None) => {}
     }
     if let Subject::User(_, user_id) = &state.subject {
         forget_where_lost(view, *user_id, &state.authenticators, found);
@@ -401,6 +398,7 @@ mod tests {
                     spent: false,
                     sms_at: Time(0),
                     call_at: Time(0),
+                    route: None,
                 });
             }
             view.put(NumberCheck {

@@ -4,6 +4,7 @@ use super::{Operation, operation};
 use crate::Result;
 use crate::engine::Engine;
 use crate::engine::operations::audit::AuditVerdict;
+use crate::engine::operations::budgets::probe;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -66,5 +67,21 @@ impl Maintain {
         let found = engine.shared.store.look_after(self.full)?;
         while engine.maintain(Duration::from_secs(ROUND))? {}
         Ok(Maintained { checked: found.checked, bytes: found.bytes, bytes_free: found.bytes_free })
+    }
+}
+
+impl Engine {
+    /// Returns whether the database responds and, if the last write to it failed, whether another one succeeds: a full
+    /// or a read-only disk can still be read.
+    pub fn is_usable(&self) -> bool {
+        if !self.shared.store.is_failing() {
+            return self.callback_lanes().is_ok();
+        }
+        let now = self.now().steady;
+        let written = self.run(move |view| {
+            probe(view, now);
+            Ok(())
+        });
+        written.is_ok()
     }
 }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub enum Role {
     /// To look at everything but credentials.
     Read,
-    /// To help users too: to lock, unlock and delete them, to cancel their approval requests, and to look after
+    /// To help users too: to lock, unlock and delete them, to change their numbers, to cancel their approval requests, and to look after
     /// messages and callbacks.
     Support,
     /// Everything.

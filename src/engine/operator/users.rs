@@ -181,6 +181,9 @@ pub struct UserDetails {
     pub devices: Vec<DeviceEntry>,
     /// The wrong codes since the last right one, by what they were compared with.
     pub wrong: Vec<WrongCodes>,
+    /// The time of the last change of the number, in Unix seconds; `None` if it was not changed.
+    #[serde(default)]
+    pub number_changed: Option<u64>,
 }
 
 /// The wrong codes of a user in a row.
@@ -206,7 +209,8 @@ impl ShowUser {
         let factors = status.factors.unwrap_or_default();
         let devices = devices(engine, self.user_id, &factors.devices)?;
         let wrong = wrong_codes(&row, engine.now());
-        Ok(UserDetails { user: user(row), factors, devices, wrong })
+        let number_changed = row.number_changed_at.map(Time::seconds);
+        Ok(UserDetails { user: user(row), factors, devices, wrong, number_changed })
     }
 }
 

@@ -59,6 +59,8 @@ pub(in crate::engine) struct Reached(Mutex<Counts>);
 #[derive(Default)]
 struct Counts {
     by_limit: BTreeMap<&'static str, u64>,
+    /// Codes that were used, by the route that has sent them.
+    used: BTreeMap<String, u64>,
     /// For each application over its rate: the time of the last report, and the requests refused since then.
     rates: BTreeMap<i64, (Time, u32)>,
 }
@@ -94,6 +96,16 @@ impl Engine {
             self.shared.rates.reached.lock().by_limit.iter().map(|(limit, count)| (*limit, *count)),
         );
         all
+    }
+
+    /// Returns how many codes were used by calls in this process, by the route that has sent them.
+    pub fn codes_used(&self) -> BTreeMap<String, u64> {
+        self.shared.rates.reached.lock().used.clone()
+    }
+
+    /// Counts a code that was used.
+    pub(in crate::engine) fn count_used(&self, route: &str) {
+        *self.shared.rates.reached.lock().used.entry(route.to_owned()).or_default() += 1;
     }
 
     /// Counts a request over `key_rate`, and reports them once a minute: to the operator, and to `seconder doctor` by

@@ -10,6 +10,7 @@ use super::view::{Decided, Stop, View};
 use crate::{Error, Result};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,12 +24,15 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Queue {
     inner: Mutex<Inner>,
     pub(super) counts: Counts,
+    /// True if the last batch that had something to write could not be written.
+    failing: AtomicBool,
     patience: Duration,
 }
 
 impl Default for Queue {
     fn default() -> Queue {
-        Queue { inner: Mutex::default(), counts: Counts::default(), patience: PATIENCE }
+        let (counts, failing) = (Counts::default(), AtomicBool::new(false));
+        Queue { inner: Mutex::default(), counts, failing, patience: PATIENCE }
     }
 }
 
@@ -259,7 +263,7 @@ impl Queue {
         let own = batch.iter_mut().map(|waiting| &mut waiting.job);
         let mut jobs: Vec<&mut Box<dyn Job>> = own.chain(&mut along).collect();
         // Each decision has its outcome.
-        let _ = carry_out(backend, &self.counts, &mut jobs);
+        let _ = carry_out(backend, self, &mut jobs);
         for Waiting { mut job, seat } in batch {
             job.settle();
             // Drop the closure before its thread wakes up: that thread then holds the only copy of
@@ -283,6 +287,11 @@ impl Queue {
         }
     }
 
+    /// Returns whether the last write failed.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
     fn inner(&self) -> Result<MutexGuard<'_, Inner>> {
         self.inner.lock().map_err(|_| broken())
     }
@@ -304,8 +313,8 @@ impl Drop for Handover<'_> {
 
 /// Carries out these decisions in one transaction. Each has an outcome afterwards; an error is one of the
 /// store.
-fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Job>]) -> Result<()> {
-    let calls = counts.take();
+fn carry_out(backend: &dyn Backend, queue: &Queue, jobs: &mut [&mut Box<dyn Job>]) -> Result<()> {
+    let calls = queue.counts.take();
     let mut written = false;
     let done = backend.write(&mut |rows| {
         let mut view = View::new(calls.clone());
@@ -315,12 +324,17 @@ fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Jo
         if written { rows.apply(view.changes()) } else { Ok(()) }
     });
     if done.is_err() || !written {
-        counts.put_back(calls);
+        queue.counts.put_back(calls);
+    }
+    match &done {
+        Ok(()) if written => queue.failing.store(false, Ordering::Relaxed),
+        Err(Fault::OfStore(_)) => queue.failing.store(true, Ordering::Relaxed),
+        Ok(()) | Err(Fault::OfRow(_)) => {}
     }
     let Err(fault) = done else { return Ok(()) };
     match fault {
         // One of them made it fail, and the others must not.
-        Fault::OfRow(_) if jobs.len() > 1 => one_by_one(backend, counts, jobs),
+        Fault::OfRow(_) if jobs.len() > 1 => one_by_one(backend, queue, jobs),
         Fault::OfRow(error) => {
             jobs.iter_mut().for_each(|job| job.fail(error.clone()));
             Ok(())
@@ -334,15 +348,11 @@ fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Jo
 
 /// Carries out decisions one at a time, because one of them makes the others fail. Once the store
 /// itself fails, it is not tried for each remaining decision, which would multiply its timeout.
-fn one_by_one(
-    backend: &dyn Backend,
-    counts: &Counts,
-    jobs: &mut [&mut Box<dyn Job>],
-) -> Result<()> {
+fn one_by_one(backend: &dyn Backend, queue: &Queue, jobs: &mut [&mut Box<dyn Job>]) -> Result<()> {
     let mut done = Ok(());
     for job in jobs {
         match &done {
-            Ok(()) => done = carry_out(backend, counts, std::slice::from_mut(job)),
+            Ok(()) => done = carry_out(backend, queue, std::slice::from_mut(job)),
             Err(error) => job.fail(Error::clone(error)),
         }
     }

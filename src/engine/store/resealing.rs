@@ -234,6 +234,7 @@ mod tests {
             spent: false,
             sms_at: Time(0),
             call_at: Time(0),
+            route: None,
         };
         let add = move |view: &mut View| {
             view.append(code.clone());

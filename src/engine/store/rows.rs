@@ -31,6 +31,7 @@ impl User {
             last_authenticator: 0,
             created_at,
             locked_at: None,
+            number_changed_at: None,
         }
     }
 }

@@ -87,6 +87,8 @@ tables! {
         created_at: Time,
         /// The time since which an operator has nothing of this user accepted, and nothing sent.
         locked_at: Option<Time>,
+        /// The time of the last change of the number.
+        number_changed_at: Option<Time>,
     }
 
     /// The e-mails of a user that were added before the one in `users`.
@@ -188,6 +190,8 @@ tables! {
         forget_at: Time,
         /// The device that was registered by it; 0 if it was spent otherwise.
         device_id: Option<u64>,
+        /// True if it was sent to the number that its user had.
+        by_sms: bool,
     }
 
     /// A picture that was fetched for approval requests, or that could not be.
@@ -305,6 +309,8 @@ tables! {
         /// The time at which it was last sent by each channel; 0 if it was not.
         sms_at: Time,
         call_at: Time,
+        /// The route by which it was last sent; `None` if a process of an earlier version sent it.
+        route: Option<String>,
     }
 
     /// The latest verification of a number that belongs to no user yet; its code is in `codes`.

@@ -1,22 +1,61 @@
 //! Texts of notifications on devices, in the languages of the approver (server/approver/assets).
 
-/// A language, the text of a notification below the name of an application whose request waits, and the text for a
-/// device that was registered.
-const NOTICES: [(&str, &str, &str); 6] = [
-    ("en", "asks for your approval", "A device was added to your account."),
-    ("de", "bittet um Ihre Freigabe", "Ihrem Konto wurde ein Gerät hinzugefügt."),
-    ("fr", "demande votre approbation", "Un appareil a été ajouté à votre compte."),
-    ("es", "solicita su aprobación", "Se ha añadido un dispositivo a su cuenta."),
-    ("pt", "solicita a sua aprovação", "Um dispositivo foi adicionado à sua conta."),
-    ("ar", "يطلب موافقتك", "تمت إضافة جهاز إلى حسابك."),
+/// The texts of notifications in a language.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Notices {
+    language: &'static str,
+    /// For a request that waits, below the name of its application.
+    pub(in crate::engine) asks: &'static str,
+    /// For a device that was registered.
+    pub(in crate::engine) device: &'static str,
+    /// For a phone number that was changed.
+    pub(in crate::engine) number: &'static str,
+}
+
+const NOTICES: [Notices; 6] = [
+    Notices {
+        language: "en",
+        asks: "asks for your approval",
+        device: "A device was added to your account.",
+        number: "The phone number of your account was changed.",
+    },
+    Notices {
+        language: "de",
+        asks: "bittet um Ihre Freigabe",
+        device: "Ihrem Konto wurde ein Gerät hinzugefügt.",
+        number: "Die Telefonnummer Ihres Kontos wurde geändert.",
+    },
+    Notices {
+        language: "fr",
+        asks: "demande votre approbation",
+        device: "Un appareil a été ajouté à votre compte.",
+        number: "Le numéro de téléphone de votre compte a été modifié.",
+    },
+    Notices {
+        language: "es",
+        asks: "solicita su aprobación",
+        device: "Se ha añadido un dispositivo a su cuenta.",
+        number: "Se ha cambiado el número de teléfono de su cuenta.",
+    },
+    Notices {
+        language: "pt",
+        asks: "solicita a sua aprovação",
+        device: "Um dispositivo foi adicionado à sua conta.",
+        number: "O número de telefone da sua conta foi alterado.",
+    },
+    Notices {
+        language: "ar",
+        asks: "يطلب موافقتك",
+        device: "تمت إضافة جهاز إلى حسابك.",
+        number: "تم تغيير رقم هاتف حسابك.",
+    },
 ];
 
 /// Returns the texts in a language, such as `pt-BR`; in English if that language is not among them.
-pub(in crate::engine) fn notices(language: &str) -> (&'static str, &'static str) {
+pub(in crate::engine) fn notices(language: &str) -> &'static Notices {
     let wanted = language.split('-').next().unwrap_or_default();
-    let known = NOTICES.iter().find(|(tag, ..)| tag.eq_ignore_ascii_case(wanted));
-    let (_, asks, added) = known.unwrap_or(&NOTICES[0]);
-    (asks, added)
+    let known = NOTICES.iter().find(|texts| texts.language.eq_ignore_ascii_case(wanted));
+    known.unwrap_or(&NOTICES[0])
 }
 
 #[cfg(test)]
@@ -25,8 +64,8 @@ mod tests {
 
     #[test]
     fn the_language_of_a_device_decides_and_english_is_for_all_others() {
-        assert_eq!(notices("pt-BR").0, "solicita a sua aprovação");
-        assert_eq!(notices("DE").0, "bittet um Ihre Freigabe");
+        assert_eq!(notices("pt-BR").asks, "solicita a sua aprovação");
+        assert_eq!(notices("DE").number, "Die Telefonnummer Ihres Kontos wurde geändert.");
         assert_eq!(notices("nl"), notices("en"));
     }
 }

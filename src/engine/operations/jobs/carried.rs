@@ -18,11 +18,31 @@ pub(in crate::engine) enum What {
         url: CallbackUrl,
         body: String,
     },
-    /// To a device, about an approval request, or that another device was registered.
+    /// To a device.
     Push {
         device: u64,
-        request: Option<String>,
+        notice: Notice,
     },
+}
+
+/// The subject of a push message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Notice {
+    /// An approval request.
+    Request(String),
+    /// Another device was registered.
+    Device,
+    /// The number of the user was changed.
+    Number,
+}
+
+impl Notice {
+    pub(in crate::engine) fn request(&self) -> Option<&str> {
+        match self {
+            Notice::Request(uuid) => Some(uuid),
+            Notice::Device | Notice::Number => None,
+        }
+    }
 }
 
 impl What {
@@ -36,9 +56,11 @@ impl What {
             What::Callback { url, body } => {
                 Sealed::json(&CallbackPayload { url: url.as_str(), body })
             }
-            What::Push { device, request } => {
-                Sealed::json(&PushPayload { device: *device, request: request.clone() })
-            }
+            What::Push { device, notice } => Sealed::json(&PushPayload {
+                device: *device,
+                request: notice.request().map(str::to_owned),
+                number: *notice == Notice::Number,
+            }),
         }
     }
 }
@@ -69,6 +91,9 @@ struct PushPayload {
     device: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<String>,
+    /// Whether it is about the number of the user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    number: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,7 +112,12 @@ pub(in crate::engine) fn what(job: &Job) -> crate::Result<What> {
     }
     if job.kind == JobKind::Push {
         let read: PushPayload = serde_json::from_str(payload).map_err(|_| damaged())?;
-        return Ok(What::Push { device: read.device, request: read.request });
+        let notice = match read.request {
+            Some(uuid) => Notice::Request(uuid),
+            None if read.number => Notice::Number,
+            None => Notice::Device,
+        };
+        return Ok(What::Push { device: read.device, notice });
     }
     let read: MessagePayload<Outgoing, String> =
         serde_json::from_str(payload).map_err(|_| damaged())?;

@@ -3,9 +3,9 @@
 use super::super::audit::{AuditVerdict, Author, Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
-use super::super::{AppId, Subject, applications, completions, pushes};
+use super::super::{AppId, Subject, applications, codes, completions, pushes};
 use super::{
-    DEAD, FAILED, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
+    DEAD, FAILED, Notice, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
 };
 use crate::engine::JobKind;
 use crate::engine::clock::{Now, Time};
@@ -27,8 +27,16 @@ pub(super) fn sent(
     now: Now,
 ) -> Decided<()> {
     job.kind.count_sent(view, job.app_id, now);
-    if let Ok(What::Push { request: Some(uuid), .. }) = what(&job) {
-        pushes::accepted(view, user_id(&job), &uuid)?;
+    match what(&job) {
+        Ok(What::Push { notice: Notice::Request(uuid), .. }) => {
+            pushes::accepted(view, user_id(&job), &uuid)?;
+        }
+        // The row of the code has the first route already.
+        Ok(What::Message { code: Some(code), .. }) if job.attempts > 1 => {
+            let key = (job.subject.clone(), job.action.clone());
+            codes::went_by(view, key, &code, &job.route)?;
+        }
+        _ => {}
     }
     let Some(provider_id) = provider_id else {
         note_ambiguous(view, &job, now);
@@ -215,7 +223,7 @@ pub(super) fn discard(view: &mut View, values: &[Value], now: Now) {
             user_id: subject.and_then(|subject| Subject::user_of(&subject)),
             number: value("number").and_then(String::of),
             user_ip: None,
-            is_of_new_device: false,
+            call: None,
         };
         concerned.note(view, not_delivered(Undelivered::Unreadable), 1, Author::default(), now);
     }
@@ -239,16 +247,17 @@ struct Concerned {
     user_id: Option<UserId>,
     number: Option<String>,
     user_ip: Option<String>,
-    /// True if it announces a device that was registered to another.
-    is_of_new_device: bool,
+    /// The call that it is about, if the kind of job does not say that.
+    call: Option<&'static str>,
 }
 
 impl Concerned {
     fn by(job: &Job) -> Concerned {
-        let (user_ip, is_of_new_device) = match what(job) {
-            Ok(What::Message { message, .. }) => (message.user_ip, false),
-            Ok(What::Push { request, .. }) => (None, request.is_none()),
-            _ => (None, false),
+        let (user_ip, call) = match what(job) {
+            Ok(What::Message { message, .. }) => (message.user_ip, None),
+            Ok(What::Push { notice: Notice::Device, .. }) => (None, Some("register_device")),
+            Ok(What::Push { notice: Notice::Number, .. }) => (None, Some("set_number")),
+            _ => (None, None),
         };
         Concerned {
             app: job.app_id,
@@ -257,16 +266,14 @@ impl Concerned {
             user_id: user_id(job),
             number: job.number.clone(),
             user_ip,
-            is_of_new_device,
+            call,
         }
     }
 
     fn note(self, view: &mut View, noted: Noted, times: u32, author: Author, now: Now) {
         let has_user = self.user_id.is_some();
-        let call = match self.is_of_new_device {
-            true => "register_device",
-            false => self.kind.map_or("run_jobs", |kind| kind.call(has_user)),
-        };
+        let of_kind = || self.kind.map_or("run_jobs", |kind| kind.call(has_user));
+        let call = self.call.unwrap_or_else(of_kind);
         let (app, nonce, user_ip) = (self.app, self.job_id, self.user_ip);
         let trail = Trail { app, call, nonce, user_ip, author, now, refused: None };
         let is_code = self.kind.is_some_and(JobKind::has_code);

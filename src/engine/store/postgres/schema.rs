@@ -88,7 +88,7 @@ pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
 }
 
 /// The columns that version 2 adds, and their values in existing rows.
-const ADDED: [(&str, &str, Option<&str>); 11] = [
+const ADDED: [(&str, &str, Option<&str>); 14] = [
     ("applications", "force_codes", Some("0")),
     ("applications", "logo", None),
     ("applications", "authenticator_digits", Some("6")),
@@ -97,8 +97,11 @@ const ADDED: [(&str, &str, Option<&str>); 11] = [
     ("operators", "apps", None),
     ("audit", "request_id", None),
     ("users", "locked_at", None),
+    ("users", "number_changed_at", None),
+    ("invitations", "by_sms", Some("0")),
     ("devices", "used_at", None),
     ("authenticators", "algorithm", Some("'SHA1'")),
+    ("codes", "route", None),
     ("open_approvals", "app_id", Some("0")),
 ];
 

@@ -372,7 +372,9 @@ pub(super) fn sync_folder(of: &Path) -> std::io::Result<()> {
 fn writable(path: &Path, read_only: bool) -> Result<()> {
     let shown = path.display();
     if read_only {
-        let problem = format!("{shown} cannot be written: grant the program write permission");
+        let problem = format!(
+            "{shown} cannot be written: grant the program write permission, unless its disk is read-only"
+        );
         return Err(Error::storage(problem));
     }
     let probe = beside(path, "-probe");
@@ -441,7 +443,7 @@ pub(super) fn message(path: &Path, error: &rusqlite::Error) -> String {
             format!("{shown} cannot be opened: check that the program may read and write it")
         }
         Some(ErrorCode::ReadOnly) => {
-            format!("{shown} is read-only: grant the program write permission")
+            format!("{shown} is read-only: grant the program write permission, unless its disk is")
         }
         Some(ErrorCode::DatabaseBusy) => {
             format!("{shown} was locked by another process for too long")

@@ -11,7 +11,7 @@ use crate::calls::{
     EnrolAuthenticator, FindUser, Forget, InviteDevice, OfflineLogin, PhoneInfo,
     PhoneVerificationStatus, Recognise, Recognition, RegisterActivity, Remember,
     RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline, RequestCall, RequestSms,
-    RouteMatch, SetLogin, StartPhoneVerification, UserStatus, match_route,
+    RouteMatch, SetLogin, SetNumber, StartPhoneVerification, UserStatus, match_route,
 };
 use crate::engine::approver::SignedRequest;
 use crate::engine::operations::offline::{self, Preparation};
@@ -198,7 +198,16 @@ fn use_a_number(world: &World) {
     engine.handle(&PhoneVerificationStatus::new(uuid)).unwrap();
     engine.handle(&PhoneVerificationStatus::of_number(number.clone(), country)).unwrap();
     let code = world.code().parse().unwrap();
-    engine.handle(&CheckPhoneVerification::new(number, country, code)).unwrap();
+    engine.handle(&CheckPhoneVerification::new(number.clone(), country, code)).unwrap();
+    engine.handle(&start).unwrap();
+    let code = world.code().parse().unwrap();
+    let bob = CreateUser::new(
+        "bob@example.com".parse().unwrap(),
+        "202-555-0177".parse().unwrap(),
+        country,
+    );
+    let bob = engine.handle(&bob).unwrap().user_id;
+    engine.handle(&SetNumber::new(bob, number, country, code)).unwrap();
 }
 
 /// Approval requests that are reported, denied without a callback, and too late.

@@ -8,8 +8,11 @@ ALTER TABLE applications ADD COLUMN approval_seconds INTEGER NOT NULL DEFAULT 86
 ALTER TABLE operators ADD COLUMN apps TEXT;
 ALTER TABLE audit ADD COLUMN request_id TEXT;
 ALTER TABLE users ADD COLUMN locked_at INTEGER;
+ALTER TABLE users ADD COLUMN number_changed_at INTEGER;
+ALTER TABLE invitations ADD COLUMN by_sms INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE devices ADD COLUMN used_at INTEGER;
 ALTER TABLE authenticators ADD COLUMN algorithm TEXT NOT NULL DEFAULT 'SHA1';
+ALTER TABLE codes ADD COLUMN route TEXT;
 
 -- Ids of receipts are compared in lower case and without zeros before them: see operations/jobs/receipts.rs. Of rows
 -- that become one, that of a message stays, and of several of them, that of the latest.
