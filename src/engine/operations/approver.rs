@@ -140,24 +140,9 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     if let Some(id) = invitation.device_id {
         // A device that has not got the reply presents the same key again. No other device has that
         // key.
-        let same = |row: &&Device| row.device_id == id && row.public_key == new.key;
-        let codes = match devices.iter().find(same).filter(|_| !is_late) {
-            Some(_) => codes_of(view, user_id, id)?,
-            None => None,
-        };
-        return Ok(match codes {
-            Some(codes) => {
-                let device = id.try_into()?;
-                Registered::Done {
-                    app,
-                    device,
-                    account: user.account().to_owned(),
-                    codes,
-                    pushes: Vec::new(),
-                }
-            }
-            None => Registered::Spent,
-        });
+        let same = |row: &Device| row.device_id == id && row.public_key == new.key;
+        let is_same = devices.iter().any(same) && !is_late;
+        return registered_before(view, (app, user_id), &user, (id, is_same));
     }
     if is_late {
         return Ok(Registered::Expired);
@@ -194,6 +179,19 @@ pub(in crate::engine) fn register(view: &mut View, new: &Presented) -> Decided<R
     let pushes = pushes::add(view, user_id, &devices, about, &others)?;
     let codes = Codes { secret: new.secret.clone(), digits, period };
     Ok(Registered::Done { app, device, account: user.account().to_owned(), codes, pushes })
+}
+
+/// Returns what an invitation that is spent gives: the same reply for the device that has spent it.
+fn registered_before(
+    view: &mut View,
+    (app, user_id): (AppId, UserId),
+    user: &User,
+    (id, is_same): (u64, bool),
+) -> Decided<Registered> {
+    let codes = if is_same { codes_of(view, user_id, id)? } else { None };
+    let Some(codes) = codes else { return Ok(Registered::Spent) };
+    let (device, account, pushes) = (id.try_into()?, user.account().to_owned(), Vec::new());
+    Ok(Registered::Done { app, device, account, codes, pushes })
 }
 
 /// Returns the parameters that a registered device needs to show codes.

@@ -65,12 +65,12 @@ pub(in crate::engine) fn set(
     view: &mut View,
     found: User,
     (new, verified): (&NewNumber, bool),
-    tell: &NewPushes,
+    notices: &NewPushes,
 ) -> Decided<Option<Vec<Claimed>>> {
     if found.phone().as_ref() == Some(&new.phone) {
         return Ok(None);
     }
-    let (app, user_id, now) = (tell.app, new.user_id, tell.now);
+    let (app, user_id, now) = (notices.app, new.user_id, notices.now);
     let id = i64::try_from(found.user_id).unwrap_or(i64::MAX);
     let devices = view.all::<Device>((found.user_id,))?;
     let (kind, name) = enrolment::key(found.phone().as_ref(), &found.email);
@@ -85,5 +85,5 @@ pub(in crate::engine) fn set(
         found.number_changed_at = Some(now.clock);
     })?;
     let deadline = now.steady.plus(Duration::from_secs(APPROVAL_LIFE));
-    pushes::add(view, user_id, &devices, (&About::Number, deadline), tell).map(Some)
+    pushes::add(view, user_id, &devices, (&About::Number, deadline), notices).map(Some)
 }

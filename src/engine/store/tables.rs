@@ -42,8 +42,7 @@ tables! {
         approval_seconds: u64,
     }
 
-    /// A key of the keyring with which values may be sealed here. A ring that lacks one of them
-    /// does not belong to this database, and is rejected.
+    /// A key with which values may be sealed here. A keyring that lacks one of them is of another database, and rejected.
     SealingKey in sealing_keys, key 1 {
         key_id: String,
         added_at: Time,
@@ -117,8 +116,7 @@ tables! {
         algorithm: String,
     }
 
-    /// The steps whose codes a machine may accept while the service is unreachable. They stay when
-    /// the authenticator app is replaced, because a machine may report its logins later.
+    /// Steps whose codes a machine may accept offline. They outlive the app, as a machine may report its logins later.
     OfflineSteps in offline_preparations, key 3 {
         user_id: u64,
         authenticator_id: i64,
@@ -273,8 +271,7 @@ tables! {
         request_id: Option<String>,
     }
 
-    /// The data that is needed to delete old rows of a table if the clock has moved: see
-    /// `operations/housekeeping.rs`. Nodes read and replace it without regard to each other.
+    /// What deletes old rows if the clock has moved: `operations/housekeeping.rs`. Nodes replace it regardless of others.
     Retention in retention, key 1 {
         /// The name of the table.
         name: String,
@@ -367,8 +364,7 @@ tables! {
         last_error: Option<String>,
     }
 
-    /// The job that a provider means by an id, as long as it may report on it. A report can arrive
-    /// before its job is over: then there is no job yet, and the report waits here.
+    /// The job that a provider means by an id. A report that arrives before its job is over waits here, without a job.
     Receipt in receipts, key 2, due forget_at {
         route: String,
         provider_id: String,
@@ -422,8 +418,7 @@ tables! {
         expires_at: Time,
     }
 
-    /// The known state of a user of the service that calls are forwarded to: see `operations/forwarding.rs`. The key
-    /// begins with the application, because there need not be a row of `users` that would protect this one.
+    /// A user of the service that calls are forwarded to: `operations/forwarding.rs`. No row of `users` protects this one.
     Forwarded in forwarded, key 2 {
         app_id: i64,
         id: u64,
@@ -451,8 +446,7 @@ tables! {
         returned: u64,
     }
 
-    /// The counts of an application in a month: the year times twelve plus the month, counted from 0. Nodes
-    /// count in shards, so that none waits for another. The row of month 0 has the number of users now.
+    /// Counts of a month (year × 12 + month, from 0), in shards so that nodes need not wait. Month 0 has the users now.
     Statistics in statistics, key 3 {
         app_id: i64,
         month: i64,

@@ -53,7 +53,7 @@ impl Engine {
         let masked = phone.masked_e164();
         let counted_as = kind_of(&subject);
         let new = NewNumber { user_id, phone, limits: self.limits(), by_operator };
-        let tell = NewPushes { app, first_job: self.nonce()?, lease: self.push_lease(), now };
+        let notices = NewPushes { app, first_job: self.nonce()?, lease: self.push_lease(), now };
         let decide = move |view: &mut View, trail: &mut Trail| {
             let found = match numbers::may_have(view, app, &new)? {
                 Ok(found) => found,
@@ -72,12 +72,12 @@ impl Engine {
                 return Ok(Outcome::NotProven(checked.clone()));
             }
             let is_verified = proven.is_some();
-            let told = numbers::set(view, found, (&new, is_verified), &tell)?;
-            if told.is_some() || is_verified {
-                let reason = (!is_verified).then_some(UNVERIFIED);
-                trail.note(view, of(AuditVerdict::Done).because(reason));
+            let pushed = numbers::set(view, found, (&new, is_verified), &notices)?;
+            if pushed.is_some() || is_verified {
+                let done = of(AuditVerdict::Done);
+                trail.note(view, done.because((!is_verified).then_some(UNVERIFIED)));
             }
-            Ok(Outcome::Done(proven, told.unwrap_or_default()))
+            Ok(Outcome::Done(proven, pushed.unwrap_or_default()))
         };
         match self.run_refusable(trail, &counted_as, decide)? {
             Outcome::Done(proven, pushes) => {
