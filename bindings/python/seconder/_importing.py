@@ -8,6 +8,7 @@ import csv
 import json
 import re
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -74,7 +75,11 @@ def main(arguments: list[str]) -> int:
     counts: Counter[str] = Counter()
     wrong: Exception | None = None
     try:
-        with seconder.open(given.database, engine=engine) as service, opened(given.file) as file:
+        with warnings.catch_warnings():
+            # Nothing is sent here, so it does not matter that nothing delivers messages.
+            warnings.simplefilter("ignore", seconder.SpoolWarning)
+            here = seconder.open(given.database, engine=engine)
+        with here as service, opened(given.file) as file:
             if kind in SOURCES:
                 read = of_source(kind, given)
             else:
