@@ -2,93 +2,60 @@
 //! applications, in a database. It handles the calls of the interface and knows no HTTP.
 
 mod app_settings;
-mod applications;
-mod approvals;
-pub mod approver;
-pub(crate) mod as_written;
-mod audit;
-mod authenticators;
 mod author;
-mod backups;
-mod clock;
-mod codes;
 mod delivery;
-mod devices;
-mod factors;
-mod forwarding;
-mod jobs;
+pub mod handlers;
 mod key_hashes;
-mod keys;
-mod known;
-mod limits;
-mod lines;
-mod logins;
-mod moving;
-mod offline;
+pub(crate) mod model;
 mod operations;
 pub mod operator;
-mod phones;
-mod push;
-mod rate;
-mod receipts;
-mod recovery;
-mod rejections;
-mod remembered;
-mod routes;
-mod sandbox;
-mod settings;
-mod steady;
 mod store;
-mod strangers;
-mod texts;
-mod urls;
-mod users;
-mod verify;
 
 pub use app_settings::{APP_SETTINGS, AppSetting, ApplicationSettings, SettingKind};
-pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
-pub use audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
-pub use backups::restore;
-pub(crate) use clock::system_time;
-pub use clock::{Clock, Random};
 pub use delivery::{
     AfterAttempt, Deliver, Delivery, Message, Outcome, Post, SignedCallback, Spool,
 };
-pub use devices::{DeviceRegistered, DeviceType};
-pub use forwarding::{Forwarding, Learned};
-pub use jobs::{
+pub use handlers::approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
+pub use handlers::approver;
+pub use handlers::audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
+pub use handlers::backups::restore;
+pub use handlers::devices::{DeviceRegistered, DeviceType};
+pub use handlers::forwarding::{Forwarding, Learned};
+pub use handlers::jobs::{
     CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
     PUSH_LANE, Workers,
 };
-pub use keys::Resealed;
-pub use limits::{CodesOfHour, Limits};
-pub use lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
-pub use moving::{
+pub use handlers::keys::Resealed;
+pub use handlers::lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
+pub use handlers::moving::{
     AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, SourceFormat, SourceLine,
     SourceOptions, UserRecord, UserRecordPage,
 };
-pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
-pub use routes::StoredRoute;
-pub(crate) use settings::EngineSettings;
+pub use handlers::push::{PushHosts, PushMessage, PushOutcome, SendPush};
+pub use handlers::routes::StoredRoute;
+pub(crate) use handlers::settings::EngineSettings;
+pub(crate) use model::clock::system_time;
+pub use model::clock::{Clock, Random};
+pub use model::limits::{CodesOfHour, Limits};
+pub use model::texts::Texts;
 pub use store::{after_fork, before_fork};
-pub use texts::Texts;
 
 use crate::model::ApiKey;
 use crate::webpush::VapidTokens;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use author::Author;
-use clock::Now;
-use known::By;
+use handlers::known::By;
+use handlers::sandbox::Sandbox;
+use model::clock::Now;
+use model::steady::Steady;
 use operations::applications::{self as stored_applications, App};
 use operations::housekeeping::{Deleted, delete_expired};
 use operations::steady as stored;
-use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
-use steady::Steady;
 use store::{Decided, Store, View};
 
 /// The service itself, as one application sees it. Clones are the same engine.
@@ -103,11 +70,11 @@ pub struct Engine {
 struct Shared {
     store: Store,
     steady: Steady,
-    refusals: audit::Refusals,
-    rates: rate::Rates,
-    strangers: strangers::Strangers,
+    refusals: handlers::audit::Refusals,
+    rates: handlers::rate::Rates,
+    strangers: handlers::strangers::Strangers,
     key_hashes: key_hashes::KeyHashes,
-    known: known::Known,
+    known: handlers::known::Known,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
@@ -126,12 +93,12 @@ struct Shared {
 impl Engine {
     /// Opens an engine on the database file at `path`.
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
-        let path = settings::database_file(path)?;
+        let path = handlers::settings::database_file(path)?;
         settings.check_application()?;
         let keyring = settings.keyring.as_deref();
-        let check = |path: &Path, listed: &_| keys::check(listed, path, keyring);
+        let check = |path: &Path, listed: &_| handlers::keys::check(listed, path, keyring);
         let database = store::Sqlite::open_checked(path, settings.must_exist, &check)?;
-        let ring = keys::ring(&database, database.path().unwrap_or(path), &settings)?;
+        let ring = handlers::keys::ring(&database, database.path().unwrap_or(path), &settings)?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let spool = || -> Arc<dyn Deliver> {
             Arc::new(Spool::with_clock(path, Arc::clone(&settings.clock)))
@@ -144,7 +111,7 @@ impl Engine {
     #[cfg(feature = "postgres")]
     pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
         settings.check_application()?;
-        let ring = keys::named_ring(&settings)?;
+        let ring = handlers::keys::named_ring(&settings)?;
         let database = store::Postgres::open(rest, settings.must_exist, settings.dialer.clone())?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let deliver = settings.deliver.clone();
@@ -154,7 +121,7 @@ impl Engine {
 
     /// Opens an engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
-        let sandbox = Sandbox::parse(options, clock::Time::of(&*settings.clock))?;
+        let sandbox = Sandbox::parse(options, model::clock::Time::of(&*settings.clock))?;
         let store = Store::new(store::Memory::new());
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::nowhere));
@@ -168,7 +135,7 @@ impl Engine {
         settings: EngineSettings,
     ) -> Result<Engine> {
         if store.is_restored() {
-            store.spend(clock::Time::of(&*settings.clock))?;
+            store.spend(model::clock::Time::of(&*settings.clock))?;
         }
         let steady = Steady::new();
         // Before the first call: all of them are judged by it, not only the one that reads it next.
@@ -176,19 +143,20 @@ impl Engine {
             steady.follow(time);
         }
         let now = steady.now(&*settings.clock);
-        let app = applications::select(&store, &settings, now)?;
+        let app = handlers::applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
         let author = Author::of(&settings);
         let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
-        let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
+        let (refusals, rates) =
+            (handlers::audit::Refusals::default(), handlers::rate::Rates::default());
         let shared = Shared {
             store,
             steady,
             refusals,
             rates,
-            strangers: strangers::Strangers::default(),
+            strangers: handlers::strangers::Strangers::default(),
             key_hashes: key_hashes::KeyHashes::new(hashes, now.steady),
-            known: known::Known::default(),
+            known: handlers::known::Known::default(),
             clock,
             random,
             deliver,
@@ -232,9 +200,9 @@ impl Engine {
             return Ok(self.of(app));
         }
         if strangers.has(api_key, now) {
-            return Err(applications::unknown_key());
+            return Err(handlers::applications::unknown_key());
         }
-        match applications::of_key(store, api_key, now)? {
+        match handlers::applications::of_key(store, api_key, now)? {
             Some(app) => {
                 let app = Arc::new(app);
                 known.add(by, &app, now);
@@ -242,7 +210,7 @@ impl Engine {
             }
             None => {
                 strangers.add(api_key, now);
-                Err(applications::unknown_key())
+                Err(handlers::applications::unknown_key())
             }
         }
     }
@@ -265,7 +233,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot be read.
     pub(crate) fn current(&self) -> Result<Engine> {
-        let app = self.application(self.app.app_id)?.ok_or_else(applications::removed)?;
+        let app = self.application(self.app.app_id)?.ok_or_else(handlers::applications::removed)?;
         Ok(self.of(app))
     }
 
@@ -330,7 +298,7 @@ impl Engine {
             }
         };
         // Expired rows are deleted by now, even if this fails.
-        while !is_over() && self.note_left_over(audit::APART, STEP)? {}
+        while !is_over() && self.note_left_over(handlers::audit::APART, STEP)? {}
         match unreadable {
             0 => Ok(more),
             some => Err(Error::storage(format!(
@@ -380,7 +348,7 @@ impl Engine {
         store.take_along(move |view| delete_expired(view, now, most).map(drop))?;
         // The next refusal of a kind takes those before along, if it comes soon. One that cannot be
         // noted is counted again.
-        let _ = self.note_left_over(2 * audit::APART, most);
+        let _ = self.note_left_over(2 * handlers::audit::APART, most);
         Ok(())
     }
 

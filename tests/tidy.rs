@@ -224,7 +224,7 @@ fn what_the_documents_name_is_there() {
 #[test]
 fn the_table_of_limits_is_what_the_code_says() {
     let table = read("ARCHITECTURE.md");
-    let code = read("src/engine/limits.rs");
+    let code = read("src/engine/model/limits.rs");
     let constants = (1..).zip(code.lines()).filter_map(|(number, line)| {
         let (name, value) = line.strip_prefix("pub(super) const ")?.split_once('=')?;
         let factors = value.split(|c: char| !c.is_ascii_digit() && c != '_');
@@ -237,7 +237,7 @@ fn the_table_of_limits_is_what_the_code_says() {
     });
     complain(absent.map(|(number, name, value)| {
         format!(
-            "src/engine/limits.rs:{number}: the table of ARCHITECTURE.md must have a row that \
+            "src/engine/model/limits.rs:{number}: the table of ARCHITECTURE.md must have a row that \
              begins | `{name}` | {value} |"
         )
     }));

@@ -1,7 +1,7 @@
 //! The pages of the program and of its configuration match `--help` and the list of keys, from which
 //! they are generated.
 
-#[path = "../../server/src/manual/mdoc.rs"]
+#[path = "../../server/src/admin/manual/mdoc.rs"]
 mod mdoc;
 
 use clap::CommandFactory;

@@ -10,14 +10,14 @@ mod logo;
 pub use brand::Brand;
 pub use device::{ApproverDevice, PendingRequest};
 
-use crate::bodies::Bodies;
-use crate::edge;
-use crate::inbound::{Unread, read_body};
-use crate::journal::Journal;
-use crate::places::Client;
-use crate::pool::{Lane, Pools, Unhandled};
-use crate::requests::{PANICKED, Record, admitted};
-use crate::wrong_tries::{Reserved, WrongTries};
+use crate::edge::bodies::Bodies;
+use crate::edge::endpoint;
+use crate::edge::inbound::{Unread, read_body};
+use crate::edge::places::Client;
+use crate::edge::pool::{Lane, Pools, Unhandled};
+use crate::edge::requests::{PANICKED, Record, admitted};
+use crate::edge::wrong_tries::{Reserved, WrongTries};
+use crate::observe::journal::Journal;
 use api::{Reply, Resource};
 use assets::Assets;
 use axum::body::Body;
@@ -221,7 +221,7 @@ fn written(reply: Reply, asked: &HeaderMap) -> Response {
 
 /// Returns the response that reports an error.
 fn failed(error: &Error) -> Response {
-    let mut response = edge::response(RawReply::of_error(error));
+    let mut response = endpoint::response(RawReply::of_error(error));
     protect(response.headers_mut());
     response
 }

@@ -1,7 +1,9 @@
 //! Checks that the limits in docs/operations.md agree with the code.
 
-use crate::wrong_tries::NETWORKS;
-use crate::{bodies, edge, journal, network, protocols, server, wrong_tries};
+use crate::edge::wrong_tries::NETWORKS;
+use crate::edge::{bodies, endpoint, network, protocols, wrong_tries};
+use crate::observe::journal;
+use crate::server;
 use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
 
 #[test]
@@ -33,7 +35,7 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
             "its body",
             format!(
                 "{body} MiB in {} s; without an API key in a header or the query, {unknown}",
-                edge::BODY_TIME.as_secs()
+                endpoint::BODY_TIME.as_secs()
             ),
         ),
         (

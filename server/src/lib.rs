@@ -14,67 +14,38 @@
 //! ```
 
 mod approver;
-mod bodies;
-mod calls;
-mod certificate;
 #[cfg(test)]
 mod documented;
 mod edge;
 mod forwarding;
-mod framing;
 pub mod gateway;
-mod idle_timeout;
-mod inbound;
-mod journal;
-mod listeners;
-#[cfg(unix)]
-mod local;
-mod log;
-mod metrics;
-mod network;
-mod operators;
-mod places;
-mod pool;
-mod protocols;
-mod proxies;
+mod observe;
 mod public_url;
-mod pulse;
-mod requests;
-pub mod routes;
-mod sandbox;
+mod sending;
 mod server;
-mod signals;
-mod source;
-#[cfg(unix)]
-mod systemd;
-mod tls;
-#[cfg(feature = "otlp")]
-mod traces;
-mod workers;
-mod write_timeout;
-mod wrong_tries;
 
 pub use approver::{ApproverDevice, Brand, PendingRequest};
-pub use forwarding::Forward;
-pub use listeners::Listeners;
+pub use edge::listeners::Listeners;
 #[cfg(unix)]
-pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};
-pub use log::{Entry, Level, LogFormat, Logger};
-pub use metrics::Metrics;
+pub use edge::local::{LocalSocket, PeerRules, SocketOptions, user_number};
 #[cfg(target_os = "linux")]
-pub use network::protect_memory;
+pub use edge::network::protect_memory;
 #[cfg(unix)]
-pub use network::raise_descriptor_limit;
-pub use public_url::PublicUrl;
-pub use pulse::Pulse;
-pub use server::Server;
-pub use signals::{Signal, Signals};
+pub use edge::network::raise_descriptor_limit;
+pub use edge::pulse::Pulse;
+pub use edge::tls::{CERTIFICATE_RENEWAL, Tls};
+pub use forwarding::Forward;
+pub use observe::log::{Entry, Level, LogFormat, Logger};
+pub use observe::metrics::Metrics;
+pub use observe::signals::{Signal, Signals};
 #[cfg(unix)]
-pub use systemd::{Notifier, Watchdog};
-pub use tls::{CERTIFICATE_RENEWAL, Tls};
+pub use observe::systemd::{Notifier, Watchdog};
 #[cfg(feature = "otlp")]
-pub use traces::Traces;
-pub use workers::Workers;
+pub use observe::traces::Traces;
+pub use public_url::PublicUrl;
+pub use sending::routes;
+pub use sending::workers::Workers;
+pub use server::Server;
 
 use seconder::Error;
 

@@ -1,55 +1,20 @@
 //! The program `seconder`: serves two-factor authentication, and manages its database.
 
-mod app;
-mod approval;
-mod arguments;
-mod audit;
-mod call;
-mod commands;
-mod config;
-mod device;
-mod doctor;
-mod enrol;
-mod exit;
-mod forward;
-mod given;
+mod admin;
+use admin::arguments::{Database, Serve};
 #[cfg(unix)]
-mod init;
-mod jobs;
-mod keyring;
-mod limits;
-mod lookup;
-mod maintain;
-#[cfg(test)]
-mod manual;
-mod moment;
-mod moving;
-mod operator;
-#[cfg(unix)]
-mod owner;
-mod pam;
-mod part;
-mod prompt;
-mod qr;
-mod route;
-mod table;
-mod target;
-mod user;
-
-use arguments::{Database, Serve};
-#[cfg(unix)]
-use arguments::{Relay, Reload};
+use admin::arguments::{Relay, Reload};
+use admin::exit::Exit;
+use admin::prompt::Sure;
+use admin::table::Json;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use exit::Exit;
-use prompt::Sure;
 use seconder::Result;
 use seconder_server::{Entry, Level, Logger};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use table::Json;
 
 /// Run a two-factor authentication service and manage its database.
 #[derive(Parser)]
@@ -75,7 +40,7 @@ enum Command {
     /// and the same command can be run again. If the folder of the database belongs to another user, root
     /// creates the database as that user.
     #[cfg(unix)]
-    Init(init::Init),
+    Init(admin::init::Init),
     /// Have a running service read its configuration file again.
     ///
     /// It also reads the texts, the certificate and its key again, and prints what became of it: which settings
@@ -93,13 +58,13 @@ enum Command {
     /// It checks the database, its keyring, the clock, routes and messages, limits, the disk and the
     /// certificate. It fails if a check has failed; what is only to be looked at is a warning. Services go on
     /// meanwhile.
-    Doctor(doctor::Doctor),
+    Doctor(admin::doctor::Doctor),
     /// Check a database file, and remove what has expired.
     ///
     /// It also gives back the space of the file's log. Services go on meanwhile. It fails if the file is
     /// damaged. Run it every week, and with --full before the oldest backup is removed. A database on a server
     /// is checked and vacuumed by the server.
-    Maintain(maintain::Options),
+    Maintain(admin::maintain::Options),
     /// Print the application's API key, which clients present.
     ///
     /// The database must exist: `seconder serve` creates it.
@@ -113,7 +78,7 @@ enum Command {
     ///
     /// Each has users, settings and an API key of its own. Without --app, these commands are for the first one.
     #[command(subcommand)]
-    App(app::Command),
+    App(admin::app::Command),
     /// Copy a database into a new file.
     ///
     /// Services go on meanwhile. The copy is readable by its owner alone, is of one moment, checked, and on disk
@@ -162,80 +127,80 @@ enum Command {
     /// The file has JSON lines or CSV, one user in each line. Users who are here already stay as they are, so an
     /// import that was interrupted is resumed by the same command. Lines that are wrong are reported and left
     /// out. The database must exist: `seconder serve` creates it. docs/migrate.md describes the fields.
-    Import(moving::Import),
+    Import(admin::moving::Import),
     /// Write all users to a new file, which `seconder import` reads.
     ///
     /// Services go on meanwhile: a user who changes during the export is in it as before or after the change.
-    Export(moving::Export),
+    Export(admin::moving::Export),
     /// Manage the move of an application from another service.
     ///
     /// `seconder serve --forward` passes calls on to that service for users who are not here yet.
     #[command(subcommand)]
-    Forward(forward::Command),
+    Forward(admin::forward::Command),
     /// Manage users, their login names on machines, and their recovery codes.
     #[command(subcommand)]
-    User(user::User),
+    User(admin::user::User),
     /// Enrol an authenticator app at a terminal.
     ///
     /// It shows a new key as a QR code, checks a code of the app, and prints recovery codes. A user runs it
     /// after a first login, and root for any user. Only root enrols an app for an account that anything protects
     /// already. Until a code of the new key was accepted, nothing has changed, so Ctrl-C leaves the earlier app
     /// valid.
-    Enrol(enrol::Enrol),
+    Enrol(admin::enrol::Enrol),
     /// Manage the keys that seal the secrets in a database.
     #[command(subcommand)]
-    Keyring(keyring::Command),
+    Keyring(admin::keyring::Command),
     /// Manage the routes of messages: the gateways of providers.
     #[command(subcommand)]
-    Route(route::Command),
+    Route(admin::route::Command),
     /// Manage the provider that looks phone numbers up.
     ///
     /// `seconder serve` asks it for the carrier of a number, its type, and whether it was ported.
     #[command(subcommand)]
-    Lookup(lookup::Command),
+    Lookup(admin::lookup::Command),
     /// Manage the messages and callbacks that are to be sent.
     ///
     /// They are those that wait for an attempt or are being attempted, those that failed, and those that
     /// providers have accepted. No code is among it, and numbers are masked.
     #[command(subcommand)]
-    Jobs(jobs::Command),
+    Jobs(admin::jobs::Command),
     /// Be a device that responds to approval requests.
     #[command(subcommand)]
-    Device(device::Command),
+    Device(admin::device::Command),
     /// Manage approval requests.
     #[command(subcommand)]
-    Approval(approval::Command),
+    Approval(admin::approval::Command),
     /// Print or change the limits of messages, guesses and requests.
     ///
     /// Without arguments, it prints the limits of the application, each with its default and its range. `seconder
     /// serve` applies those that are changed within seconds, other programs when they open the database again. One
     /// that `--limit` of `seconder serve` sets too is set again when that starts again.
-    Limits(limits::Options),
+    Limits(admin::limits::Options),
     /// Manage the operators of a service, each with a token and a role.
     #[command(subcommand)]
-    Operator(operator::Command),
+    Operator(admin::operator::Command),
     /// Print what the engine has decided, the latest first.
     ///
     /// Each line is a decision: which codes were right and wrong, what was sent and refused, which limit was
     /// reached, and changes of what protects accounts. No code and no secret is among it, and numbers are
     /// masked.
-    Audit(audit::Audit),
+    Audit(admin::audit::Audit),
     /// Make a call of the interface, and print the reply as JSON.
     ///
     /// Each parameter of the call is an option with its name, and seconder-interface(7) explains them. A code is
     /// read from a file: `seconder call verify --user 7 --token-file -`. A call that checks a code, a verification
     /// or a browser exits with status 1 unless it is right. The calls that are not listed here have commands of
     /// their own, such as `seconder user create`.
-    Call(Box<call::Given>),
+    Call(Box<admin::call::Given>),
     /// Look after configuration files.
     #[command(subcommand)]
-    Config(config::Config),
+    Config(admin::config::Config),
     /// Check the configuration of pam_seconder and seconder-login.
     ///
     /// It prints everything that is wrong with it, or what is in effect, and whether the service replies. Run it
     /// as root, and with --as for a program that does not run as root: files of the user who runs it are trusted
     /// too.
-    CheckPam(pam::Check),
+    CheckPam(admin::pam::Check),
     /// Print the completions of commands and options for a shell.
     ///
     /// They are for the folder of completions of the shell, such as /usr/share/bash-completion/completions.
@@ -246,7 +211,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let ended = match config::command() {
+    let ended = match admin::config::command() {
         Ok(Ok(program)) => run(program.command),
         Ok(Err(usage)) => {
             // What cannot be written has no other place.
@@ -268,48 +233,48 @@ fn main() -> ExitCode {
 /// Returns the text of an error, with what to do if the command has become another user.
 fn advised(error: String) -> String {
     #[cfg(unix)]
-    let error = error.clone() + &owner::advice(&error).unwrap_or_default();
+    let error = error.clone() + &admin::owner::advice(&error).unwrap_or_default();
     error
 }
 
 fn run(command: Command) -> Result<Exit> {
     let done = match command {
-        Command::Call(call) => return call::run(*call),
-        Command::Serve(serve) => commands::serve(*serve),
+        Command::Call(call) => return admin::call::run(*call),
+        Command::Serve(serve) => admin::commands::serve(*serve),
         #[cfg(unix)]
-        Command::Init(options) => init::run(&options),
+        Command::Init(options) => admin::init::run(&options),
         #[cfg(unix)]
-        Command::Reload(reload) => commands::reload(&reload),
+        Command::Reload(reload) => admin::commands::reload(&reload),
         #[cfg(unix)]
-        Command::Relay(relay) => commands::relay(relay),
-        Command::App(command) => app::run(command),
-        Command::Doctor(options) => return doctor::run(&options),
-        Command::Maintain(options) => maintain::run(&options),
-        Command::Key { database, json } => commands::key(&database, json),
-        Command::Backup { database, to, json } => commands::backup(&database, &to, json),
+        Command::Relay(relay) => admin::commands::relay(relay),
+        Command::App(command) => admin::app::run(command),
+        Command::Doctor(options) => return admin::doctor::run(&options),
+        Command::Maintain(options) => admin::maintain::run(&options),
+        Command::Key { database, json } => admin::commands::key(&database, json),
+        Command::Backup { database, to, json } => admin::commands::backup(&database, &to, json),
         Command::Restore { database, replace, copy, json } => {
-            commands::restore(&database, replace, &copy, json)
+            admin::commands::restore(&database, replace, &copy, json)
         }
         Command::SpendCodes { database, sure, json } => {
-            commands::spend_codes(&database, sure, json)
+            admin::commands::spend_codes(&database, sure, json)
         }
-        Command::Import(options) => moving::import(&options),
-        Command::Export(options) => moving::export(&options),
-        Command::Forward(command) => forward::run(command),
-        Command::User(command) => user::run(command),
-        Command::Keyring(command) => keyring::run(command),
-        Command::Enrol(options) => enrol::run(&options),
-        Command::Route(command) => route::run(command),
-        Command::Lookup(command) => lookup::run(command),
-        Command::Audit(options) => audit::run(&options),
-        Command::Jobs(command) => jobs::run(command),
-        Command::Device(command) => device::run(command),
-        Command::Config(config) => config::run(config),
-        Command::CheckPam(check) => pam::run(&check),
+        Command::Import(options) => admin::moving::import(&options),
+        Command::Export(options) => admin::moving::export(&options),
+        Command::Forward(command) => admin::forward::run(command),
+        Command::User(command) => admin::user::run(command),
+        Command::Keyring(command) => admin::keyring::run(command),
+        Command::Enrol(options) => admin::enrol::run(&options),
+        Command::Route(command) => admin::route::run(command),
+        Command::Lookup(command) => admin::lookup::run(command),
+        Command::Audit(options) => admin::audit::run(&options),
+        Command::Jobs(command) => admin::jobs::run(command),
+        Command::Device(command) => admin::device::run(command),
+        Command::Config(config) => admin::config::run(config),
+        Command::CheckPam(check) => admin::pam::run(&check),
         Command::Completions { shell } => completions(shell),
-        Command::Approval(command) => approval::run(command),
-        Command::Limits(options) => limits::run(&options),
-        Command::Operator(command) => operator::run(command),
+        Command::Approval(command) => admin::approval::run(command),
+        Command::Limits(options) => admin::limits::run(&options),
+        Command::Operator(command) => admin::operator::run(command),
     };
     done.map(|()| Exit::Done)
 }
@@ -317,7 +282,7 @@ fn run(command: Command) -> Result<Exit> {
 fn completions(shell: Shell) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Program::command(), "seconder", &mut text);
-    commands::print(String::from_utf8_lossy(&text).trim_end())
+    admin::commands::print(String::from_utf8_lossy(&text).trim_end())
 }
 
 /// The log of a command that serves.

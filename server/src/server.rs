@@ -2,21 +2,21 @@
 
 mod opening;
 
-use crate::calls::Calls;
-use crate::certificate::Certificate;
-use crate::forwarding::Forward;
-use crate::journal::Journal;
-use crate::listeners::Listeners;
+use crate::edge::calls::Calls;
+use crate::edge::certificate::Certificate;
+use crate::edge::listeners::Listeners;
 #[cfg(unix)]
-use crate::local::SocketFile;
-use crate::network::{self, Clients};
-use crate::pool::Pools;
-use crate::pulse::Pulse;
-use crate::signals::Signals;
-use crate::source::Source;
-use crate::tls::Tls;
+use crate::edge::local::SocketFile;
+use crate::edge::network::{self, Clients};
+use crate::edge::pool::Pools;
+use crate::edge::pulse::Pulse;
+use crate::edge::source::Source;
+use crate::edge::tls::Tls;
+use crate::forwarding::Forward;
+use crate::observe::journal::Journal;
+use crate::observe::signals::Signals;
 #[cfg(feature = "otlp")]
-use crate::traces::Traces;
+use crate::observe::traces::Traces;
 use crate::{internal, invalid};
 use axum_server::Handle;
 use seconder::http::Relay;

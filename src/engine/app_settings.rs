@@ -2,10 +2,11 @@
 
 mod values;
 
-use super::clock::Time;
+use super::model::clock::Time;
+use super::model::limits;
 use super::operations::applications::App;
 use super::store::{Application, Decided, damaged};
-use super::{Limits, Texts, limits};
+use super::{Limits, Texts};
 use crate::app_settings::app_settings;
 pub use crate::app_settings::{APP_SETTINGS, AppSetting, SettingKind};
 use crate::model::{CallbackMethod, CallbackUrl, InstallLink, LogoUrl, OtpDomain};

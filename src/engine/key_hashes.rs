@@ -1,6 +1,6 @@
 //! The hashes of all applications' API keys, so that a server accepts a right key without a look-up.
 
-use super::clock::Time;
+use super::model::clock::Time;
 use crate::Result;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

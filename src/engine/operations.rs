@@ -33,7 +33,7 @@ pub(super) mod users;
 pub(super) mod verifications;
 pub(super) mod verify;
 
-use super::clock::Now;
+use super::model::clock::Now;
 use super::store::{Decided, Sequence, Statistics, User, View};
 use crate::Error;
 use crate::model::UserId;

@@ -38,9 +38,9 @@ pub(super) use tables::{
 };
 pub(super) use view::{Decided, Due, Page, Stop, View};
 
-use super::clock::Time;
+use super::model::clock::Time;
 use crate::Result;
-use crate::engine::clock::Clock;
+use crate::engine::model::clock::Clock;
 use crate::keyring::Ring;
 use batch::Queue;
 use sealing::Sealing;

@@ -2,7 +2,8 @@
 
 use super::rejected;
 use crate::calls::{self, Call, CreateUser, FindUser, FoundUser, Handle, HandleAll, MatchedCall};
-use crate::engine::{Engine, as_written};
+use crate::engine::Engine;
+use crate::engine::model::as_written;
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
 use crate::{Error, Result, codes};

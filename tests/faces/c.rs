@@ -64,9 +64,9 @@ fn is_struct(what: &str, names: &[String], c: &str, others: &[Mapped], own: &[&s
 
 #[test]
 fn every_struct_that_is_written_by_hand_has_the_fields_of_its_rust_type() {
-    let request = members("src/engine/approvals.rs", "ApprovalRequest");
+    let request = members("src/engine/handlers/approvals.rs", "ApprovalRequest");
     is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);
-    let entry = members("src/engine/audit.rs", "AuditEntry");
+    let entry = members("src/engine/handlers/audit.rs", "AuditEntry");
     let time = [mapped("time", &["time_ms"], "Unix seconds need no unit in a name, others do")];
     is_struct("AuditEntry", &entry, "seconder_audit_entry", &time, &[]);
     let filter: Vec<String> = fields::<AuditFilter>().iter().map(|n| (*n).to_owned()).collect();
@@ -99,7 +99,7 @@ fn every_field_of_events_messages_and_devices_has_an_accessor() {
         ),
     ];
     expect_all("SignedCallback", &callback, "seconder_signed_callback_", &listed, &there);
-    let run = members("src/engine/jobs.rs", "JobsRun");
+    let run = members("src/engine/handlers/jobs.rs", "JobsRun");
     expect_all("JobsRun", &run, "seconder_jobs_run_", &[], &there);
     let outcome = variant_fields("src/engine/delivery.rs", "Outcome");
     // Several outcomes have the same ones.
@@ -110,12 +110,12 @@ fn every_field_of_events_messages_and_devices_has_an_accessor() {
         assert!(details.iter().all(|name| there.contains(&named(name))), "{handle}: {outcome:?}");
     }
     assert_eq!(outcome.len(), details.len(), "{outcome:?}");
-    let line = members("src/engine/lines.rs", "PhoneLine");
+    let line = members("src/engine/handlers/lines.rs", "PhoneLine");
     expect_all("PhoneLine", &line, "seconder_phone_line_set_", &[], &there);
-    let page = members("src/engine/audit.rs", "AuditPage");
+    let page = members("src/engine/handlers/audit.rs", "AuditPage");
     let listed = [mapped("entries", &["seconder_audit_page_entry_count"], "a list is counted")];
     expect_all("AuditPage", &page, "seconder_audit_page_", &listed, &there);
-    let device = members("src/engine/devices.rs", "DeviceRegistered");
+    let device = members("src/engine/handlers/devices.rs", "DeviceRegistered");
     let id = [mapped("device_id", &["seconder_device_id"], "the name has `device` already")];
     expect_all("DeviceRegistered", &device, "seconder_device_", &id, &there);
 }
@@ -196,12 +196,12 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
     expect_all("Service", &service.concat(), "seconder_", &others, &c_functions());
     let files = [
         "src/engine.rs",
-        "src/engine/approvals.rs",
-        "src/engine/audit.rs",
-        "src/engine/backups.rs",
-        "src/engine/devices.rs",
-        "src/engine/jobs.rs",
-        "src/engine/sandbox.rs",
+        "src/engine/handlers/approvals.rs",
+        "src/engine/handlers/audit.rs",
+        "src/engine/handlers/backups.rs",
+        "src/engine/handlers/devices.rs",
+        "src/engine/handlers/jobs.rs",
+        "src/engine/handlers/sandbox.rs",
     ];
     let engine = files.map(|file| methods(file, "Engine", |_| true)).concat();
     let others = [
@@ -255,7 +255,7 @@ fn every_enum_variant_has_a_constant() {
     is("src/error.rs", "Error", "SECONDER_");
     is("src/error.rs", "Stage", "SECONDER_STAGE_");
     is("src/engine/delivery.rs", "Outcome", "SECONDER_OUTCOME_");
-    is("src/engine/lines.rs", "LineType", "SECONDER_LINE_TYPE_");
+    is("src/engine/handlers/lines.rs", "LineType", "SECONDER_LINE_TYPE_");
     is("src/calls/check_approval.rs", "ApprovalStatus", "SECONDER_APPROVAL_");
     is("src/wire.rs", "Format", "SECONDER_FORMAT_");
     is("src/wire.rs", "Generation", "SECONDER_GENERATION_");

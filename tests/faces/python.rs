@@ -42,13 +42,13 @@ fn holds(class: &str, rust: &BTreeSet<String>) {
 
 #[test]
 fn events_messages_and_devices_have_their_fields() {
-    holds("ApprovalRequest", &members("src/engine/approvals.rs", "ApprovalRequest"));
-    holds("DeviceRegistered", &members("src/engine/devices.rs", "DeviceRegistered"));
+    holds("ApprovalRequest", &members("src/engine/handlers/approvals.rs", "ApprovalRequest"));
+    holds("DeviceRegistered", &members("src/engine/handlers/devices.rs", "DeviceRegistered"));
     holds("Event", &members("src/callback/event.rs", "Event"));
     holds("Message", &members("src/engine/delivery.rs", "Message"));
     holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"));
-    holds("PhoneLine", &members("src/engine/lines.rs", "PhoneLine"));
-    holds("JobsRun", &members("src/engine/jobs.rs", "JobsRun"));
+    holds("PhoneLine", &members("src/engine/handlers/lines.rs", "PhoneLine"));
+    holds("JobsRun", &members("src/engine/handlers/jobs.rs", "JobsRun"));
     let module = python("outcomes.py");
     for kind in variants("src/engine/delivery.rs", "Outcome") {
         assert!(module.contains(&format!("class {kind}(Outcome):")), "outcomes.py lacks {kind}");
@@ -86,12 +86,12 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     }
     for file in [
         "src/engine.rs",
-        "src/engine/approvals.rs",
-        "src/engine/audit.rs",
-        "src/engine/backups.rs",
-        "src/engine/devices.rs",
-        "src/engine/jobs.rs",
-        "src/engine/sandbox.rs",
+        "src/engine/handlers/approvals.rs",
+        "src/engine/handlers/audit.rs",
+        "src/engine/handlers/backups.rs",
+        "src/engine/handlers/devices.rs",
+        "src/engine/handlers/jobs.rs",
+        "src/engine/handlers/sandbox.rs",
     ] {
         rust.extend(methods(file, "Engine"));
     }

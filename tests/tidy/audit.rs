@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 type Names = BTreeSet<String>;
 
 const TABLES: &str = "docs/limits.md";
-const FIELDS: &str = "src/engine/audit.rs";
+const FIELDS: &str = "src/engine/handlers/audit.rs";
 const PAGE: &str = "man/seconder_audit.3.in";
 
 #[test]

@@ -21,9 +21,9 @@ pub(crate) const BANS: &[Ban] = &[
     // compares its time with its own clock, as clients do the end of a certificate and operators the log.
     // `seconder doctor` checks the clock of the machine.
     Ban { call: &["SystemTime", "::", "now"], scope: CODE,
-          except: &["src/engine/clock.rs", "server/src/enrol.rs", "login/src/machine.rs",
-                    "server/src/gateway/http/signed.rs", "server/src/certificate.rs",
-                    "server/src/log.rs", "server/src/moment.rs", "server/src/traces.rs",
+          except: &["src/engine/model/clock.rs", "server/src/admin/enrol.rs", "login/src/machine.rs",
+                    "server/src/gateway/http/signed.rs", "server/src/edge/certificate.rs",
+                    "server/src/observe/log.rs", "server/src/admin/moment.rs", "server/src/observe/traces.rs",
                     // A device has a clock of its own.
                     "server/src/approver/device.rs"],
           instead: "time is given: ask the engine's Clock" },
@@ -269,7 +269,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     Layer {
         files: &["src/engine"],
         // What is stored as JSON is read like the bodies that it came with.
-        except_files: &["src/engine/approvals/kept_json.rs"],
+        except_files: &["src/engine/handlers/approvals/kept_json.rs"],
         banned: &[
             "httparse",
             "rustix",

@@ -1,7 +1,7 @@
 //! The requests of devices and the replies to them, as JSON.
 
 use super::logo::Logos;
-use crate::inbound::LONGEST;
+use crate::edge::inbound::LONGEST;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use base64::Engine as _;

@@ -2,17 +2,17 @@
 
 use super::{HOUSEKEEPING, Server};
 use crate::approver::Brand;
-use crate::inbound::Beside;
-use crate::invalid;
-use crate::journal::Journal;
+use crate::edge::inbound::Beside;
 #[cfg(unix)]
-use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
-use crate::metrics::{Metrics, listen};
-use crate::network::{Clients, NetworkAcceptor};
-use crate::operators::Operators;
-use crate::protocols::{http1, http1_and_2};
-use crate::routes::Routes;
-use crate::source::Source;
+use crate::edge::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
+use crate::edge::network::{Clients, NetworkAcceptor};
+use crate::edge::operators::Operators;
+use crate::edge::protocols::{http1, http1_and_2};
+use crate::edge::source::Source;
+use crate::invalid;
+use crate::observe::journal::Journal;
+use crate::observe::metrics::{Metrics, listen};
+use crate::sending::routes::Routes;
 use axum_server::Handle;
 use seconder::Result;
 use seconder::remote::Dialer;

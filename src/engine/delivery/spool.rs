@@ -4,8 +4,8 @@ mod folder;
 
 use super::{Deliver, Message, SPOOL};
 use crate::calls::Channel;
-use crate::engine::clock::{Clock, System, Time};
-use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
+use crate::engine::model::clock::{Clock, System, Time};
+use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
 use folder::{Folder, Search};
 use std::fs;
 use std::io::Write;

@@ -11,7 +11,7 @@ use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
 use crate::engine::Limits;
 use crate::engine::app_settings::{self, AppSettings, ApplicationSettings};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::store::{Application, Decided, Statistics, View};
 use crate::model::{ApiKey, Secret};
 use crate::wire::Names;

@@ -6,8 +6,8 @@ use super::factors::{self, Credential, NewAuthenticator, NewDevice};
 use super::jobs::Claimed;
 use super::pushes::{self, About, NewPushes};
 use super::{AppId, user};
-use crate::engine::clock::Now;
-use crate::engine::limits::{APPROVAL_LIFE, INVITATION_RECORD};
+use crate::engine::model::clock::Now;
+use crate::engine::model::limits::{APPROVAL_LIFE, INVITATION_RECORD};
 use crate::engine::store::{
     Application, Approver, Authenticator, Decided, Device, Invitation, User, View,
 };

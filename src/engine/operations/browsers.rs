@@ -1,8 +1,8 @@
 //! Remembered browsers, by the hashes of the ids in their tokens.
 
 use super::{AppId, user};
-use crate::engine::clock::{Now, Time};
-use crate::engine::limits::CLOCK_SLACK;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::limits::CLOCK_SLACK;
 use crate::engine::store::{Browser, Decided, View};
 use crate::in_order::in_order;
 use crate::model::UserId;

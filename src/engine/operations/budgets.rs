@@ -11,8 +11,8 @@
 //! strangers which numbers are enrolled.
 
 use super::AppId;
-use crate::engine::clock::Time;
-use crate::engine::limits::Limits;
+use crate::engine::model::clock::Time;
+use crate::engine::model::limits::Limits;
 use crate::engine::store::{Budget, Decided, View};
 use crate::model::UserId;
 use std::time::Duration;

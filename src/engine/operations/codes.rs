@@ -7,8 +7,8 @@ use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor};
 use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::JobKind;
-use crate::engine::clock::{Now, Time};
-use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
 use crate::engine::store::{Application, Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 use std::time::Duration;
@@ -249,9 +249,9 @@ pub(in crate::engine) fn is_code(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::limits;
+    use crate::engine::model::limits;
+    use crate::engine::model::texts::{Kind, Texts, Values, Wording};
     use crate::engine::store::{Memory, Store};
-    use crate::engine::texts::{Kind, Texts, Values, Wording};
 
     const AT: Time = Time(1_000_000_000);
     const NOW: Now = Now { clock: AT, steady: AT };

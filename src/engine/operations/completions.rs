@@ -7,8 +7,8 @@
 use super::audit::{AuditVerdict, Noted};
 use super::budgets::{HOUR, Over, Sending};
 use super::{AppId, Subject, user};
-use crate::engine::clock::Time;
-use crate::engine::limits::Limits;
+use crate::engine::model::clock::Time;
+use crate::engine::model::limits::Limits;
 use crate::engine::store::{Budget, Decided, View};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 
 use super::codes::is_code;
 use super::jobs::{What, what};
-use crate::engine::clock::Now;
+use crate::engine::model::clock::Now;
 use crate::engine::store::{Decided, Document, Job, Sealed, View};
 use crate::model::Secret;
 use serde::{Deserialize, Serialize};

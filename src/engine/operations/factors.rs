@@ -4,7 +4,7 @@ use super::lookups::{self, Kind};
 use super::users::{self, Profile};
 use super::verify::Factor;
 use super::{AppId, DEVICES, browsers, next_id, recovery, user};
-use crate::engine::clock::Now;
+use crate::engine::model::clock::Now;
 use crate::engine::store::{Authenticator, Decided, Device, OfflineUse, User, View};
 use crate::model::{DeviceId, UserId};
 use crate::otp::Algorithm;

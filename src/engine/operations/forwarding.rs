@@ -11,11 +11,12 @@ use super::lookups::{self, Kind};
 use super::moving;
 use super::verifications::{self, VerificationKey};
 use super::{AppId, IMPORTED_WITHOUT_IDS, USERS, applications, pass_id, user};
-use crate::engine::clock::{Now, Time};
-use crate::engine::moving::{HIGHEST, Imported, UserRecord};
-use crate::engine::phones::Phone;
-use crate::engine::store::Authenticator;
-use crate::engine::store::{Decided, Forwarded, Forwarding, Sequence, Statistics, User, View};
+use crate::engine::handlers::moving::{HIGHEST, Imported, UserRecord};
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::phones::Phone;
+use crate::engine::store::{
+    Authenticator, Decided, Forwarded, Forwarding, Sequence, Statistics, User, View,
+};
 use crate::model::{ApprovalId, UserId};
 use std::time::Duration;
 

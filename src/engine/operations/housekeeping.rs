@@ -3,9 +3,9 @@
 use super::applications::limits;
 use super::jobs::{self, DEAD, FAILED, SENT};
 use super::lookups::{self, Kind};
-use crate::engine::clock::{Now, Time};
 use crate::engine::delivery::{HOST, SPOOL};
-use crate::engine::limits::CLOCK_SLACK;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::limits::CLOCK_SLACK;
 use crate::engine::store::{
     Application, Audit, Browser, Budget, Decided, Document, Due, Invitation, Job, KeptLine, Logo,
     NumberCheck, Receipt, Retention, Row, SentCode, Value, View,

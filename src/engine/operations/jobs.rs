@@ -17,7 +17,7 @@ mod receipts;
 
 use super::audit::Author;
 use super::{AppId, Subject, codes, pushes, user};
-use crate::engine::clock::{Now, Time};
+use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{Application, Decided, Due, Job, SentCode, Stop, View};
 use crate::engine::{JobKind, Outcome};
 use crate::model::UserId;

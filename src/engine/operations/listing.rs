@@ -3,7 +3,7 @@
 use super::lookups::Kind;
 use super::users::user_id;
 use super::{AppId, finding, user};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::store::{
     Activity, Approval, Authenticator, Decided, Lookup, OpenApproval, Page, User, View,
 };

@@ -6,9 +6,11 @@ use super::verify::Factor;
 use super::{
     AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, finding, next_ids, pass_id, users,
 };
-use crate::engine::clock::{Now, Time};
-use crate::engine::moving::{AuthenticatorRecord, DeviceRecord, Imported, Problem, UserRecord};
-use crate::engine::phones::Phone;
+use crate::engine::handlers::moving::{
+    AuthenticatorRecord, DeviceRecord, Imported, Problem, UserRecord,
+};
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::phones::Phone;
 use crate::engine::store::{self, Authenticator, Decided, Device, Lookup, Sequence, User, View};
 use crate::model::{Email, UserId};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Logins that machines accept while the service is unreachable.
 
 use super::{AppId, count, user};
-use crate::engine::clock::Now;
+use crate::engine::model::clock::Now;
 use crate::engine::store::{Activity, Authenticator, Decided, OfflineSteps, OfflineUse, View};
 use crate::model::UserId;
 use std::time::Duration;

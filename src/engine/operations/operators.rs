@@ -2,8 +2,8 @@
 
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::steady;
-use crate::engine::clock::Time;
-use crate::engine::limits::MOST_OPERATORS;
+use crate::engine::model::clock::Time;
+use crate::engine::model::limits::MOST_OPERATORS;
 use crate::engine::store::{Decided, Operator, View};
 
 /// The reason why nothing is done.

@@ -1,7 +1,7 @@
 //! The recovery codes of users, as hashes.
 
 use super::{AppId, user};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::operations::verify::{Factor, WrongAnswers};
 use crate::engine::store::{Authenticator, Decided, RecoveryCode, User, View};
 use crate::model::UserId;

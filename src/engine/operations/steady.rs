@@ -1,6 +1,6 @@
 //! The progress of the steady time, stored for other processes and for a restart.
 
-use crate::engine::clock::{Now, Time};
+use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{Decided, Sequence, View};
 
 const LATEST: &str = "time";

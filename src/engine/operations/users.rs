@@ -5,8 +5,8 @@ use super::lookups::{self, Kind};
 use super::{
     AppId, Subject, approvals, browsers, count, count_users, enrolment, finding, forwarding, user,
 };
-use crate::engine::clock::{Now, Time};
-use crate::engine::phones::Phone;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::phones::Phone;
 use crate::engine::store::{
     Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Forwarded,
     Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval,

@@ -3,8 +3,8 @@
 use super::codes::IssueCode;
 use super::lookups::{self, Kind};
 use super::{AppId, Subject};
-use crate::engine::clock::Time;
-use crate::engine::limits::VERIFICATION_RECORD;
+use crate::engine::model::clock::Time;
+use crate::engine::model::limits::VERIFICATION_RECORD;
 use crate::engine::store::{Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 

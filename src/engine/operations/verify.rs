@@ -2,8 +2,8 @@
 
 use super::addresses::WrongFromAddress;
 use super::{Subject, browsers, completions, count, offline, user};
-use crate::engine::clock::{Now, Time};
-use crate::engine::limits::MOST_WRONG;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::limits::MOST_WRONG;
 use crate::engine::store::{
     Authenticator, Decided, NumberCheck, RecoveryCode, SentCode, User, View,
 };
@@ -375,7 +375,7 @@ fn forget_where_lost(view: &mut View, user_id: UserId, apps: &[EnrolledApp], fou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::limits;
+    use crate::engine::model::limits;
     use crate::engine::store::{Memory, Store};
 
     const NOW: Now = Now { clock: Time(0), steady: Time(0) };

@@ -2,10 +2,11 @@
 
 use super::users::check_most;
 use super::{Nothing, Operation, operation};
-use crate::engine::operations::approvals::{self as stored, Signed};
-use crate::engine::operations::listing;
+use crate::engine::model::rejections;
+use crate::engine::operations::approvals::Signed;
+use crate::engine::operations::{approvals as stored, listing};
 use crate::engine::store::Approval;
-use crate::engine::{ApprovalResponse, Engine, rejections};
+use crate::engine::{ApprovalResponse, Engine};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

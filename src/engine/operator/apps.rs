@@ -1,12 +1,13 @@
 //! Operations on the applications of a database.
 
 use super::{Nothing, Operation, operation};
+use crate::engine::Engine;
 pub use crate::engine::app_settings::{AppRecord, AppSettings};
-use crate::engine::applications::FIRST;
-use crate::engine::applications::{self, removed};
-use crate::engine::operations::applications::{self as stored, App, Removed, Rotated};
+use crate::engine::handlers::applications::{self, FIRST, removed};
+use crate::engine::model::limits::MOST_OVERLAP;
+use crate::engine::operations::applications as stored;
+use crate::engine::operations::applications::{App, Removed, Rotated};
 use crate::engine::operations::audit::Trail;
-use crate::engine::{Engine, limits::MOST_OVERLAP};
 use crate::model::{ApiKey, Secret};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -207,7 +208,7 @@ impl RotateAppKey {
         }
         let app_id = engine.stored_app(self.app_id)?.app_id;
         let trail = engine.trail_on::<RotateAppKey>(app_id)?;
-        let new = ApiKey::try_from(crate::engine::clock::secret(engine.random())?)?;
+        let new = ApiKey::try_from(crate::engine::model::clock::secret(engine.random())?)?;
         let now = trail.now;
         let until = (!overlap.is_zero()).then(|| now.steady.plus(overlap));
         let rotated = engine.run(move |view| stored::rotate(view, &new, until, &trail))?;

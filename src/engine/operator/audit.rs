@@ -2,7 +2,7 @@
 
 use super::operation;
 use crate::Result;
-use crate::engine::audit::audit_filter;
+use crate::engine::handlers::audit::audit_filter;
 use crate::engine::{AuditFilter, AuditPage, Engine};
 use crate::model::UserId;
 use std::net::IpAddr;

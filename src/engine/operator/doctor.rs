@@ -1,8 +1,8 @@
 //! Health checks of the database and its surroundings.
 
 use super::{Operation, ShowLimits, operation};
-use crate::engine::applications::FIRST;
-use crate::engine::authenticators::AppAhead;
+use crate::engine::handlers::applications::FIRST;
+use crate::engine::handlers::authenticators::AppAhead;
 use crate::engine::{AuditFilter, CodesOfHour, Engine, JobStatus};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

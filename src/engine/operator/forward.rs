@@ -2,8 +2,10 @@
 //! who are not here yet are forwarded to that service.
 
 use super::{Nothing, operation};
-use crate::engine::operations::forwarding::{self as stored, Because, Taken};
-use crate::engine::{Engine, forwarding};
+use crate::engine::Engine;
+use crate::engine::handlers::forwarding;
+use crate::engine::operations::forwarding as stored;
+use crate::engine::operations::forwarding::{Because, Taken};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

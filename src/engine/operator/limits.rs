@@ -3,8 +3,9 @@
 use super::AppSettings;
 use super::{Operation, operation};
 use crate::Result;
+use crate::engine::handlers::applications;
 use crate::engine::operations::applications as stored;
-use crate::engine::{Engine, Limits, applications};
+use crate::engine::{Engine, Limits};
 
 operation! {
     /// Returns the limits of the application, as they are stored.

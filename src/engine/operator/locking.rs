@@ -1,11 +1,11 @@
 //! Operations that lock and unlock users.
 
 use super::{Nothing, Operation, doctor, operation};
-use crate::calls;
+use crate::engine::Engine;
+use crate::engine::model::rejections;
 use crate::engine::operations::users;
-use crate::engine::{Engine, rejections};
 use crate::model::UserId;
-use crate::{Error, Handle, Result};
+use crate::{Error, Handle, Result, calls};
 
 operation! {
     /// Locks a user until an operator unlocks them: nothing is accepted of a locked user, and nothing is sent. Open

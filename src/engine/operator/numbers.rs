@@ -2,7 +2,7 @@
 
 use super::{Nothing, Operation, operation};
 use crate::engine::Engine;
-use crate::engine::users::numbers::Proof;
+use crate::engine::handlers::users::numbers::Proof;
 use crate::model::{CountryCode, PhoneNumber, UserId, VerificationCode};
 use crate::{Error, Result};
 

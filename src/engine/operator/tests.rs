@@ -224,7 +224,7 @@ fn operators_have_names_of_their_own_and_are_few() {
         let error = add("ada", Some(wrong)).unwrap_err().to_string();
         assert!(error.contains("expires_in must be 60 to 315360000"), "{error}");
     }
-    for number in 0..crate::engine::limits::MOST_OPERATORS {
+    for number in 0..crate::engine::model::limits::MOST_OPERATORS {
         add(&format!("operator{number}"), Some(60)).unwrap();
     }
     let again = add("operator0", None).unwrap_err().to_string();

@@ -2,13 +2,14 @@
 
 use super::{Nothing, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
-use crate::engine::clock::{Now, Time};
+use crate::engine::Engine;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::phones::Phone;
+use crate::engine::model::{limits, rejections};
 use crate::engine::operations::finding::{self, Place, Query};
 use crate::engine::operations::verify::{Barred, Factor};
 use crate::engine::operations::{applications, listing};
-use crate::engine::phones::Phone;
 use crate::engine::store::{Activity, Authenticator, Device, User};
-use crate::engine::{Engine, limits, rejections};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -361,6 +362,7 @@ fn place_of(text: &str) -> Result<(i64, i64)> {
 }
 
 pub(super) fn activity(row: Activity) -> Result<ActivityEntry> {
-    let data = crate::engine::approvals::kept_json::value(&row.data, ["activities", "data"])?;
+    let data =
+        crate::engine::handlers::approvals::kept_json::value(&row.data, ["activities", "data"])?;
     Ok(ActivityEntry { time: row.created_at.0, kind: row.kind, data, user_ip: row.user_ip })
 }

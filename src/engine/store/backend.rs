@@ -2,7 +2,7 @@
 
 use super::table::Value;
 use super::view::{Change, Key};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::keyring::KeyId;
 use crate::{Error, Result};
 use std::any::Any;

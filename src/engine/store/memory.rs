@@ -5,7 +5,7 @@ use super::sqlite::Using;
 use super::table::{Value, sort};
 use super::tables::TABLES;
 use super::view::{Change, ChangeKind, Due, Key, Which};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::{Error, Result};
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -19,10 +19,9 @@ mod values;
 
 use super::backend::{Backend, Fault, Rows};
 use super::batch::broken;
-use crate::engine::clock::Time;
-use crate::interrupt;
+use crate::engine::model::clock::Time;
 use crate::postgres::{Connection, Dialer, Problem, Report, Target, Tls, Until};
-use crate::{Error, Result};
+use crate::{Error, Result, interrupt};
 use buckets::Guard;
 use pool::Pool;
 use rows::{Transaction, Trouble};

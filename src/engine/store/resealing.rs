@@ -161,7 +161,7 @@ mod tests {
     use super::super::sealing::Sealing;
     use super::super::{Memory, Store, View};
     use super::*;
-    use crate::engine::clock::{System, Time};
+    use crate::engine::model::clock::{System, Time};
     use crate::engine::store::SentCode;
     use crate::keyring::Keyring;
     use std::any::Any;

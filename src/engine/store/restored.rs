@@ -1,7 +1,7 @@
 //! Invalidates what may have been used after a backup was made, when a database was restored, in
 //! every store.
 
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 
 /// Returns the statements that spend everything that may have been used or revoked since the copy was made, and that
 /// can be known to be so:

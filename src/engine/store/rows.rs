@@ -1,7 +1,7 @@
 //! New rows without any history, and the addition of counts.
 
 use super::tables::{Statistics, User};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 
 impl User {
     /// Returns a user of an application to whom nothing has happened yet. The number has the

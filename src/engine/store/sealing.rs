@@ -10,7 +10,7 @@ use super::sealed::Secret;
 use super::table::{Row, Schema, Value};
 use super::tables::{SealingKey, TABLES};
 use super::view::{Change, ChangeKind, Key, Which};
-use crate::engine::clock::{Clock, Time};
+use crate::engine::model::clock::{Clock, Time};
 use crate::keyring::{KeyId, Keys, Ring};
 use crate::{Error, Result};
 use std::any::Any;

@@ -31,7 +31,7 @@ use super::backend::{Backend, Fault, Rows, Upkept};
 use super::batch::PATIENCE;
 use super::migrations::Migration;
 use super::restored;
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::{Error, Result};
 use checkpoints::Checkpoints;
 use held::Held;

@@ -6,7 +6,7 @@
 
 use super::sealed::Secret;
 use crate::engine::JobKind;
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::{Error, Result};
 use std::cmp::Ordering;
 

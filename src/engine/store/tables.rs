@@ -3,7 +3,7 @@
 use super::sealed::Sealed;
 use super::table::tables;
 use crate::engine::JobKind;
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 
 tables! {
     /// An application. There are few.

@@ -1,7 +1,7 @@
 //! Selection of the rows that a decision asks for.
 
 use super::table::{Cell, Prefix, Schema, Value};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 
 /// The rows to load.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]

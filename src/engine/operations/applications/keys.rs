@@ -1,7 +1,7 @@
 //! The API keys of an application: the current one, and for a while the one before it.
 
 use super::{hash, lookups};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::steady;

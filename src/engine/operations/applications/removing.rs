@@ -1,7 +1,7 @@
 //! Removing an application, with its users in steps.
 
 use super::keys;
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::{AppId, users};

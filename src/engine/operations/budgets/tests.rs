@@ -1,7 +1,7 @@
 //! Tests of the limits of messages.
 
 use super::*;
-use crate::engine::limits;
+use crate::engine::model::limits;
 use crate::engine::store::{Memory, Store};
 
 const START: i64 = 1_700_000_000_000;

@@ -1,8 +1,8 @@
 //! Job payloads: a message, a callback or a push message, sealed in its row.
 
 use crate::engine::JobKind;
+use crate::engine::model::texts::Wording;
 use crate::engine::store::{Job, Sealed};
-use crate::engine::texts::Wording;
 use crate::model::CallbackUrl;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;

@@ -8,8 +8,8 @@ use super::{
     DEAD, FAILED, Notice, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
 };
 use crate::engine::JobKind;
-use crate::engine::clock::{Now, Time};
-use crate::engine::limits::LONGEST_CODE_LIFE;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::limits::LONGEST_CODE_LIFE;
 use crate::engine::store::{Application, Cell, Decided, Job, Row, SentCode, Value, View};
 use crate::model::UserId;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::super::count;
 use super::AppId;
 use crate::engine::JobKind;
-use crate::engine::clock::{Now, Time};
+use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{SentCode, View};
 
 impl JobKind {

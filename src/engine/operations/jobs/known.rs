@@ -1,6 +1,6 @@
 //! Routes that a message has tried, as its row keeps them.
 
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use std::fmt::{self, Write};
 
 /// A line for each route, which ends with its name.

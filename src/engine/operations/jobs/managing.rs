@@ -4,8 +4,8 @@ use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Over;
 use super::ended::{Undelivered, give_up, note_ambiguous, sending};
 use super::{Outgoing, PUSHES, Plan, What, callbacks, free, is_wanted, state, user_id, what};
-use crate::engine::clock::Now;
-use crate::engine::limits::CALLBACK_LIFE;
+use crate::engine::model::clock::Now;
+use crate::engine::model::limits::CALLBACK_LIFE;
 use crate::engine::store::{Decided, Job, SentCode, View};
 use crate::engine::{JobKind, JobState};
 

@@ -3,8 +3,8 @@
 use super::Plan;
 use super::known::{KnownRoutes, RouteState};
 use crate::engine::Outcome;
-use crate::engine::clock::{Now, Time};
-use crate::engine::limits::CALLBACK_LIFE;
+use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::limits::CALLBACK_LIFE;
 use crate::engine::store::Job;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use super::super::audit::Author;
 use super::ended::{Undelivered, note};
 use super::{SENT, unless_damaged};
 use crate::engine::Delivery;
-use crate::engine::clock::{Now, Time};
+use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{Decided, Job, Receipt, View};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Tests of batches, in a store that each test controls.
 
 use super::*;
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::store::memory::Memory;
 use crate::engine::store::table::{Row, Value};
 use crate::engine::store::tables::Sequence;

@@ -3,7 +3,7 @@
 //! outcome.
 
 use super::threads::{NOW, check, clock, engine, file, record, sealed, targets};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::store::Sqlite;
 use crate::engine::store::backend::{Backend, Fault, Rows};
 use crate::engine::store::conformance::linear::Observed;

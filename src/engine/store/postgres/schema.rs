@@ -2,7 +2,7 @@
 //! and rejects unsuitable servers and databases.
 
 use super::statements::{SCHEMA, columns, type_of};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::store::migrations::{self, Applied, Migration};
 use crate::engine::store::restored;
 use crate::engine::store::table::{Column, Kind};

@@ -4,7 +4,7 @@ use super::statements::{COMMON, STATEMENTS, page};
 use super::values::blobs;
 use super::{Postgres, Until};
 use crate::Error;
-use crate::engine::clock::{Now, Time};
+use crate::engine::model::clock::{Now, Time};
 use crate::engine::operations::housekeeping::delete_expired;
 use crate::engine::store::Store;
 use crate::engine::store::backend::{Backend, Fault};

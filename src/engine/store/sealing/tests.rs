@@ -1,7 +1,7 @@
 //! Tests of the choice of a database's keyring.
 
 use super::*;
-use crate::engine::clock::System;
+use crate::engine::model::clock::System;
 use crate::engine::store::Sqlite;
 use std::sync::Barrier;
 

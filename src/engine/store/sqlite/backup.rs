@@ -7,7 +7,7 @@ use super::process::{Using, apart_from_forks};
 use super::rows::Transaction;
 use super::schema::{self, FOREIGN, HEADER, KNOWN, SQLITE, State, is_ours};
 use super::{Sqlite, held};
-use crate::engine::clock::Time;
+use crate::engine::model::clock::Time;
 use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::restored;
 use crate::engine::store::sealing::listed_in;

@@ -87,7 +87,7 @@ fn copy(connection: &Connection) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::clock::System;
+    use crate::engine::model::clock::System;
     use crate::engine::store::sqlite::Sqlite;
     use crate::engine::store::{Sequence, Store};
     use crate::keyring::Ring;

@@ -13,17 +13,16 @@ use crate::calls::{
     RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline, RequestCall, RequestSms,
     RouteMatch, SetLogin, SetNumber, StartPhoneVerification, UserStatus, match_route,
 };
-use crate::engine::approver::SignedRequest;
+use crate::engine::handlers::approver::SignedRequest;
 use crate::engine::operations::offline::{self, Preparation};
 use crate::engine::operations::users;
-use crate::engine::operator::AppSettings;
-use crate::engine::operator::{AddOperator, Operation, RemoveOperator, Role};
+use crate::engine::operator::{AddOperator, AppSettings, Operation, RemoveOperator, Role};
 use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::{Authenticator, Store};
-use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
 use crate::engine::{
-    Delivery, EngineSettings, Forwarding, JobFilter, JobState, Learned, SignedCallback,
+    ApprovalResponse, Clock, Delivery, DeviceType, Engine, EngineSettings, Forwarding, JobFilter,
+    JobState, Learned, Message, RespondToApproval, SignedCallback,
 };
 use crate::keyring::Ring;
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};

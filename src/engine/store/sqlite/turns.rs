@@ -93,7 +93,7 @@ mod tests {
     use super::super::Sqlite;
     use super::*;
     use crate::Error;
-    use crate::engine::clock::Time;
+    use crate::engine::model::clock::Time;
     use crate::engine::store::backend::{Backend, Fault};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 

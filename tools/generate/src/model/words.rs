@@ -11,9 +11,9 @@ use syn::{Attribute, Expr, Ident, ImplItem, Item, ItemEnum, Lit, LitStr, Pat, St
 
 /// The enums outside of `src/calls` that languages have too.
 const OTHERS: [(&str, &str); 9] = [
-    ("src/engine/lines.rs", "LineType"),
-    ("src/engine/devices.rs", "DeviceType"),
-    ("src/engine/approvals.rs", "ApprovalResponse"),
+    ("src/engine/handlers/lines.rs", "LineType"),
+    ("src/engine/handlers/devices.rs", "DeviceType"),
+    ("src/engine/handlers/approvals.rs", "ApprovalResponse"),
     ("src/wire.rs", "Format"),
     ("src/wire.rs", "Generation"),
     ("src/model/application.rs", "CallbackMethod"),

@@ -1,0 +1,48 @@
+//! The command that changes the phone number of a user.
+
+use super::Who;
+use crate::admin::table::Json;
+use crate::admin::target::Target;
+use clap::Args;
+use seconder::calls::SetNumber;
+use seconder::engine::operator::SetUserNumber;
+use seconder::model::{CountryCode, PhoneNumber, VerificationCode};
+use seconder::{Handle, Result};
+use serde_json::json;
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Proof {
+    /// Code of a verification that was sent to the new number.
+    #[arg(long, value_name = "CODE")]
+    code: Option<VerificationCode>,
+    /// Change it without a code: you know that the number is the user's.
+    #[arg(long, conflicts_with = "service")]
+    unverified: bool,
+}
+
+pub(super) fn set(
+    target: &Target,
+    who: &Who,
+    (phone_number, country_code): (PhoneNumber, CountryCode),
+    Proof { code, unverified }: Proof,
+    json: Json,
+) -> Result<()> {
+    let (service, user_id) = who.of(target)?;
+    match code {
+        Some(code) if !target.is_operated() => {
+            let call = SetNumber::new(user_id, phone_number, country_code, code);
+            let _ = service.handle(&call)?;
+        }
+        verification_code => {
+            service.operate(&SetUserNumber {
+                user_id,
+                phone_number,
+                country_code,
+                verification_code,
+                unverified,
+            })?;
+        }
+    }
+    json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} has a new number"))
+}

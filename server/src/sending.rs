@@ -1,0 +1,4 @@
+//! Sends the messages and callbacks of the engine: routes, and the threads that claim jobs.
+
+pub mod routes;
+pub(crate) mod workers;

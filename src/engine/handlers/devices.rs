@@ -1,0 +1,202 @@
+//! Devices that users register to respond to approval requests.
+
+use crate::calls::{Devices, Done, RegisteredDevices, RemoveDevice};
+use crate::engine::model::clock::secret;
+use crate::engine::model::rejections;
+use crate::engine::operations::factors::{self, Credential, NewDevice, Removed};
+use crate::engine::{Engine, store};
+use crate::model::{DeviceId, Secret, UserId};
+use crate::wire::Names;
+use crate::{Error, Handle, Result};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// A registered device: the credentials with which it responds to approval requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceRegistered {
+    /// The device's id.
+    pub device_id: DeviceId,
+    /// The secret that authenticates the device. It is returned only here.
+    pub secret: Secret,
+}
+
+/// The types of devices that users register (interface 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceType {
+    /// A phone with Android.
+    Android,
+    /// A tablet with Android.
+    AndroidTablet,
+    /// A phone or tablet with iOS.
+    Ios,
+    /// A browser.
+    Chrome,
+}
+
+impl DeviceType {
+    /// Returns the type's name in the interface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DeviceType::Android => "android",
+            DeviceType::AndroidTablet => "android_tablet",
+            DeviceType::Ios => "ios",
+            DeviceType::Chrome => "svc_chrome",
+        }
+    }
+}
+
+impl DeviceType {
+    /// Returns the type with this name: one of the interface, or of the names that an application has
+    /// instead (interface 2.2).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] with the types that there are.
+    pub fn named(name: &str, names: &Names) -> Result<DeviceType> {
+        let [.., chrome] = names.parts();
+        match name == chrome {
+            true => Ok(DeviceType::Chrome),
+            false => name.parse().map_err(|_| {
+                let must = format!("must be android, android_tablet, ios or {chrome}");
+                Error::invalid_argument("device_type", must)
+            }),
+        }
+    }
+}
+
+impl DeviceType {
+    /// Returns the name by which an application calls the type with this name in the interface. Other
+    /// names are returned as they are.
+    pub fn shown<'a>(name: &'a str, names: &'a Names) -> &'a str {
+        let [.., chrome] = names.parts();
+        if name == DeviceType::Chrome.name() { chrome } else { name }
+    }
+}
+
+impl std::str::FromStr for DeviceType {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<DeviceType> {
+        let all = [Self::Android, Self::AndroidTablet, Self::Ios, Self::Chrome];
+        all.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            Error::invalid_argument(
+                "device_type",
+                "must be android, android_tablet, ios or svc_chrome",
+            )
+        })
+    }
+}
+
+impl Engine {
+    /// Registers a device for a user, whose status is `registered` from then on (interface 2.2).
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] if there is no such user; otherwise see [`Error`].
+    pub fn register_device(&self, user_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
+        let secret = secret(self.random())?;
+        let device = NewDevice {
+            app: self.app.app_id,
+            user_id,
+            os_type: kind.name(),
+            credential: Credential::Secret(hash(&secret)),
+            name: None,
+            language: None,
+            now: self.now(),
+        };
+        let trail = self.trail_of("register_device", device.now, None)?;
+        let device_id = self.run(move |view| {
+            let device_id = factors::add_device(view, &device)?;
+            if device_id.is_some() {
+                trail.done(view, user_id);
+            }
+            Ok(device_id)
+        })?;
+        let device_id = device_id.ok_or_else(rejections::user_not_found)?;
+        Ok(DeviceRegistered { device_id, secret })
+    }
+
+    /// Returns the device, if the secret is right.
+    pub(in crate::engine) fn device(
+        &self,
+        device: DeviceId,
+        secret: &Secret,
+    ) -> Result<store::Device> {
+        let app = self.app.app_id;
+        let found = self.look(move |view| factors::device(view, app, device))?;
+        found.filter(|row| row.secret_hash.ct_eq(&hash(secret)).into()).ok_or_else(wrong_secret)
+    }
+}
+
+pub(in crate::engine) fn wrong_secret() -> Error {
+    Error::invalid_argument("device_secret", "is not the secret of this device")
+}
+
+impl Handle<Devices> for Engine {
+    fn handle(&self, call: &Devices) -> Result<RegisteredDevices> {
+        self.begin();
+        let (_, factors) = self.factors(call.user_id)?;
+        let message = Some("Registered devices.".into());
+        Ok(RegisteredDevices { devices: factors.devices, message })
+    }
+}
+
+impl Handle<RemoveDevice> for Engine {
+    fn handle(&self, call: &RemoveDevice) -> Result<Done> {
+        let now = self.begin();
+        let (app, user_id, device) = (self.app.app_id, call.user_id, call.device_id);
+        let trail = self.trail::<RemoveDevice>(now, None)?;
+        let removed = self.run(move |view| {
+            let removed = factors::remove_device(view, app, user_id, device)?;
+            if removed == Removed::Done {
+                trail.done(view, user_id);
+            }
+            Ok(removed)
+        })?;
+        match removed {
+            Removed::Done => Ok(Done::with_message("Device was removed.")),
+            Removed::NoUser => Err(rejections::user_not_found()),
+            Removed::NotFound => Err(rejections::device_not_found()),
+        }
+    }
+}
+
+/// Only the hash is stored, so that the database does not reveal the secret. The secret is random
+/// and long, so that a plain hash suffices.
+fn hash(secret: &Secret) -> [u8; 32] {
+    Sha256::digest(secret.expose().as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use crate::engine::operations::approvals::{self, Responded, Response};
+
+    /// A response whose device is removed after its secret was checked.
+    #[test]
+    fn a_response_under_way_is_void_once_the_device_is_removed() {
+        let service = Settings::new("sandbox:").open().unwrap();
+        let engine = service.engine().unwrap();
+        let user_id = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
+        let [lost, kept] =
+            [(); 2].map(|()| engine.register_device(user_id, DeviceType::Ios).unwrap());
+        let uuid = service.create_approval(user_id, "Log in?").unwrap().uuid;
+        let decide = |device| {
+            let response = Response {
+                app: engine.app.app_id,
+                user_id,
+                uuid: uuid.clone(),
+                device,
+                approved: true,
+                number: None,
+                signed: None,
+                snoozed_until: None,
+                callback: None,
+                now: engine.now(),
+            };
+            engine.run(move |view| approvals::respond(view, &response)).unwrap()
+        };
+        service.remove_device(user_id, lost.device_id).unwrap();
+        assert!(matches!(decide(lost.device_id), Responded::NoDevice));
+        assert!(matches!(decide(kept.device_id), Responded::Done(None)));
+    }
+}
