@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a target reports failures by panicking")]
 
-use seconder_server::gateway::{Delivery, receipt_in};
+use seconder_gateways::{Delivery, receipt_in};
 
 /// The name of a target's corpus, and the target.
 pub type Target = (&'static str, fn(&[u8]));

@@ -18,7 +18,6 @@ mod approver;
 mod documented;
 mod edge;
 mod forwarding;
-pub mod gateway;
 mod observe;
 mod public_url;
 mod sending;

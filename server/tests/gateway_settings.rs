@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use seconder_server::gateway::{Field, Smpp, Smtp};
+use seconder_gateways::{Field, Smpp, Smtp};
 use seconder_server::routes;
 
 /// The rows of the first table under a heading, as their cells.

@@ -9,7 +9,7 @@ use seconder::calls::{Channel, PhoneInfo, PhoneType, StartPhoneVerification};
 use seconder::engine::{LineType, PhoneLine};
 use seconder::remote::Dialer;
 use seconder::{Handle, Service, Settings};
-use seconder_server::gateway::{self, Field, HttpLookup, LookupError, Problem};
+use seconder_gateways::{Field, HttpLookup, LookupError, Problem};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,7 +21,7 @@ const TO: &str = "+15550100123";
 const MOBILE: &str = r#"{"carrier":{"name":"Acme"},"type":"cellular","ported":false}"#;
 
 fn open(settings: &Value) -> HttpLookup {
-    gateway::open_lookup(settings.as_object().unwrap(), &Dialer::default())
+    seconder_gateways::open_lookup(settings.as_object().unwrap(), &Dialer::default())
         .unwrap_or_else(|wrong| panic!("{wrong:?}"))
 }
 
@@ -407,7 +407,7 @@ fn document() -> String {
 #[test]
 fn the_tables_have_every_setting_as_it_is_accepted() {
     let document = document();
-    for name in gateway::lookup_names() {
+    for name in seconder_gateways::lookup_names() {
         let (_, section) = document.split_once(&format!("\n### `{name}`\n")).unwrap();
         let section = section.split("\n##").next().unwrap();
         let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -422,7 +422,7 @@ fn the_tables_have_every_setting_as_it_is_accepted() {
             let sealed = if field.sealed { ", sealed" } else { "" };
             [field.name.to_owned(), format!("{}{sealed}", field.accepted), default.to_owned()]
         };
-        let fields = gateway::lookup_settings(name).unwrap();
+        let fields = seconder_gateways::lookup_settings(name).unwrap();
         let wanted: Vec<[String; 3]> = fields.iter().map(row).collect();
         assert_eq!(found, wanted, "{name}");
     }
@@ -442,10 +442,10 @@ fn every_example_is_accepted() {
             settings[name] = "http://127.0.0.1".into();
         }
         let problems =
-            gateway::open_lookup(settings.as_object().unwrap(), &Dialer::default()).err();
+            seconder_gateways::open_lookup(settings.as_object().unwrap(), &Dialer::default()).err();
         let problems = problems.unwrap_or_default();
         assert_eq!(problems.iter().map(Problem::to_string).collect::<Vec<_>>(), [""; 0]);
         named.push(settings["gateway"].as_str().unwrap().to_owned());
     }
-    assert_eq!(named, gateway::lookup_names());
+    assert_eq!(named, seconder_gateways::lookup_names());
 }

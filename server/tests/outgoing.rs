@@ -10,7 +10,6 @@ use crate::serving::{Running, database};
 use seconder::Settings;
 use seconder::engine::PhoneLine;
 use seconder::remote::Dialer;
-use seconder_server::gateway;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -119,7 +118,7 @@ fn a_host_that_only_the_name_server_of_the_settings_knows_is_reached() {
     let mut lookup = settings(&provider, NAME);
     lookup["body"] = Value::Null;
     lookup["carrier_pointer"] = "/carrier".into();
-    let lookup = gateway::open_lookup(lookup.as_object().unwrap(), &dialer).unwrap();
+    let lookup = seconder_gateways::open_lookup(lookup.as_object().unwrap(), &dialer).unwrap();
     assert_eq!(lookup.look_up("+15550100123"), Ok(PhoneLine::default()));
     assert_eq!(names.queries(NAME), 2);
 }

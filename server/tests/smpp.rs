@@ -8,7 +8,7 @@ use seconder::Settings;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
 use seconder::remote::Dialer;
-use seconder_server::gateway::{Delivery, Gateway, Outgoing, Receipt, Smpp, Urls};
+use seconder_gateways::{Delivery, Gateway, Outgoing, Receipt, Smpp, Urls};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};

@@ -8,7 +8,7 @@ use seconder::Settings;
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
 use seconder::remote::Dialer;
-use seconder_server::gateway::{Gateway, Outgoing, Smtp};
+use seconder_gateways::{Gateway, Outgoing, Smtp};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -38,7 +38,7 @@ fn dialed_by(dialer: &Dialer, port: u64, settings: Value) -> Smtp {
 
 fn message(text: &str) -> Outgoing<'_> {
     let (id, to, channel) = ("00112233445566aa", "ada@example.net", Channel::Sms);
-    let urls = seconder_server::gateway::Urls::default();
+    let urls = seconder_gateways::Urls::default();
     Outgoing { id, to, text, language: "en", code: "48151", from: "", channel, urls }
 }
 

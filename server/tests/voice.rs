@@ -10,7 +10,7 @@ use crate::provider::error;
 use crate::serving::{PUBLIC, Running, database, set_route};
 use seconder::calls::Channel;
 use seconder::remote::Dialer;
-use seconder_server::gateway::{Outgoing, Urls};
+use seconder_gateways::{Outgoing, Urls};
 use serde_json::{Value, json};
 
 fn settings(origin: &str) -> Value {
@@ -56,7 +56,7 @@ fn twilio_fetches_the_document_of_a_call_once() {
 fn settings_for_documents_that_do_not_fit_are_rejected() {
     let problems = |settings: Value| {
         let problems =
-            seconder_server::gateway::open(settings.as_object().unwrap(), &Dialer::default()).err();
+            seconder_gateways::open(settings.as_object().unwrap(), &Dialer::default()).err();
         problems.unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let http = |more: Value| {
@@ -87,8 +87,7 @@ fn a_code_in_ssml_is_read_character_by_character_and_adds_nothing() {
         let settings = json!({"gateway": "http", "url": "https://calls.example",
             "body": {"u": "{{document_url}}"}, "document": format!("<s>{{{{{place}}}}}</s>")});
         let gateway =
-            seconder_server::gateway::open(settings.as_object().unwrap(), &Dialer::default())
-                .unwrap();
+            seconder_gateways::open(settings.as_object().unwrap(), &Dialer::default()).unwrap();
         let urls = Urls::default();
         let message = Outgoing { text, code, channel: Channel::Call, urls, ..provider::message() };
         gateway.document(&message).unwrap().expose().to_owned()

@@ -11,7 +11,8 @@ pub(crate) struct Ban {
     pub(crate) instead: &'static str,
 }
 
-pub(crate) const CODE: &[&str] = &["src/", "server/src/", "login/src/", "bindings/"];
+pub(crate) const CODE: &[&str] =
+    &["src/", "gateways/src/", "server/src/", "login/src/", "bindings/"];
 pub(crate) const LIBRARY: &[&str] = &["src/", "login/src/", "bindings/"];
 
 #[rustfmt::skip]
@@ -22,7 +23,7 @@ pub(crate) const BANS: &[Ban] = &[
     // `seconder doctor` checks the clock of the machine.
     Ban { call: &["SystemTime", "::", "now"], scope: CODE,
           except: &["src/engine/model/clock.rs", "server/src/admin/enrol.rs", "login/src/machine.rs",
-                    "server/src/gateway/http/signed.rs", "server/src/edge/certificate.rs",
+                    "gateways/src/http/signed.rs", "server/src/edge/certificate.rs",
                     "server/src/observe/log.rs", "server/src/admin/moment.rs", "server/src/observe/traces.rs",
                     // A device has a clock of its own.
                     "server/src/approver/device.rs"],
@@ -75,7 +76,7 @@ pub(crate) const BANS: &[Ban] = &[
           instead: "a library does not print: return it" },
     Ban { call: &["eprintln", "!"], scope: LIBRARY, except: &[],
           instead: "a library does not print: return it" },
-    Ban { call: &["unsafe"], scope: &["src/", "server/", "login/", "tests/", "examples/", "build.rs"],
+    Ban { call: &["unsafe"], scope: &["src/", "gateways/", "server/", "login/", "tests/", "examples/", "build.rs"],
           except: &["src/capi"],
           instead: "`unsafe` belongs to src/capi and bindings/: move it there or do without" },
 ];

@@ -4,7 +4,7 @@ use crate::admin::commands::invalid;
 use seconder::model::Secret;
 use seconder::wire::json;
 use seconder::{Error, Result};
-use seconder_server::gateway::{Field, Problem};
+use seconder_gateways::{Field, Problem};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::fs;

@@ -9,10 +9,11 @@ use seconder::engine::LineType;
 use seconder::engine::operator::{RemoveLookup, SetLookup, ShowLookup};
 use seconder::model::Secret;
 use seconder::{Error, Result, Stage};
-use seconder_server::{gateway, routes};
+use seconder_server::routes;
 use serde_json::json;
 
-const GIVEN: Given = Given { fields: gateway::lookup_settings, check: routes::check_lookup };
+const GIVEN: Given =
+    Given { fields: seconder_gateways::lookup_settings, check: routes::check_lookup };
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -10,8 +10,8 @@ use seconder::engine::operator::{ListRoutes, RemoveRoute, SetRoute};
 use seconder::engine::{Outcome, StoredRoute};
 use seconder::model::Secret;
 use seconder::{Error, Result, Service, Stage};
+use seconder_gateways::{Field, Outgoing, Urls};
 use seconder_server::PublicUrl;
-use seconder_server::gateway::{self, Field, Outgoing, Urls};
 use seconder_server::routes::{self, Routes};
 use serde_json::{Map, Value, json};
 use std::collections::hash_map::RandomState;
@@ -152,7 +152,7 @@ fn set(database: &Database, name: &str, mut settings: Secret, json: Json) -> Res
 
 /// Returns the settings of a route with this gateway.
 fn fields(gateway: &str) -> Option<Vec<Field>> {
-    let mut fields = gateway::fields(gateway)?;
+    let mut fields = seconder_gateways::fields(gateway)?;
     fields.extend(routes::FIELDS);
     Some(fields)
 }

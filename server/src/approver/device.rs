@@ -1,8 +1,6 @@
 //! A device that is a program: it registers by an invitation, and shows and responds to approval requests, as the
 //! page of the approver does.
 
-use crate::gateway::http::client::Client;
-use crate::gateway::tls;
 use crate::{internal, invalid};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,6 +12,8 @@ use seconder::model::{ApprovalId, Secret};
 use seconder::otp::{Algorithm, Totp};
 use seconder::remote::{Dialer, client_tls};
 use seconder::{Error, Rejection, Result, Stage};
+use seconder_gateways::client::Client;
+use seconder_gateways::tls;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,6 @@ use crate::edge::places::Client;
 use crate::edge::pool::{Lane, Pools, Unhandled};
 use crate::edge::requests::{PANICKED, Record, admitted, failed};
 use crate::edge::source::Source;
-use crate::gateway::Posted;
 use crate::observe::journal::Journal;
 use crate::sending::routes::{Endpoint, RouteRef, Routes};
 use axum::body::{Body, Bytes};
@@ -20,6 +19,7 @@ use http_body_util::BodyExt;
 use seconder::http::BodyError;
 use seconder::model::Secret;
 use seconder::remote::Dialer;
+use seconder_gateways::Posted;
 use std::sync::Arc;
 use std::time::Duration;
 

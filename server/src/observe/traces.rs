@@ -1,8 +1,6 @@
 //! Requests as spans of OpenTelemetry, sent to a collector by OTLP over HTTP. A span has the facts of the log line, so
 //! nothing in it is secret.
 
-use crate::gateway::http::client::Client;
-use crate::gateway::tls;
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{
     Span, SpanContext, SpanKind, Status, TraceContextExt, TraceState, Tracer, TracerProvider,
@@ -14,6 +12,8 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 use seconder::remote::{Dialer, client_tls};
+use seconder_gateways::client::Client;
+use seconder_gateways::tls;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -18,7 +18,6 @@ pub use settings::FIELDS;
 pub use unsent::Unsent;
 
 use crate::PublicUrl;
-use crate::gateway::{Gateway, Outgoing, Problem, Urls};
 use breaker::Breaker;
 use inbound::Inbound;
 use lookups::Lookups;
@@ -29,6 +28,7 @@ use seconder::engine::{AfterAttempt, Deliver, Engine, Message, Outcome, StoredRo
 use seconder::model::{CallbackUrl, Secret, UserId};
 use seconder::remote::Dialer;
 use seconder::{Error, Result};
+use seconder_gateways::{Gateway, Outgoing, Problem, Urls};
 use settings::RouteSettings;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};

@@ -1,13 +1,13 @@
 //! docs/gateways.md says of the gateways what the program does.
 
 use seconder::remote::Dialer;
-use seconder_server::gateway::{self, Field};
+use seconder_gateways::Field;
 use serde_json::Value;
 use std::fs;
 
 /// The gateways over HTTP. The settings of the others are compared by another test.
 fn over_http() -> impl Iterator<Item = &'static str> {
-    gateway::names().into_iter().filter(|name| !["smpp", "smtp"].contains(name))
+    seconder_gateways::names().into_iter().filter(|name| !["smpp", "smtp"].contains(name))
 }
 
 fn document() -> String {
@@ -46,7 +46,8 @@ fn the_tables_have_every_setting_as_it_is_accepted() {
             let sealed = if field.sealed { ", sealed" } else { "" };
             [field.name.to_owned(), format!("{}{sealed}", field.accepted), default.to_owned()]
         };
-        let wanted: Vec<[String; 3]> = gateway::fields(gateway).unwrap().iter().map(row).collect();
+        let wanted: Vec<[String; 3]> =
+            seconder_gateways::fields(gateway).unwrap().iter().map(row).collect();
         assert_eq!(found, wanted, "{gateway}");
     }
 }
@@ -62,7 +63,7 @@ fn every_example_is_accepted() {
         if !over_http().any(|known| known == name) {
             continue;
         }
-        let opened = gateway::open(settings.as_object().unwrap(), &Dialer::default());
+        let opened = seconder_gateways::open(settings.as_object().unwrap(), &Dialer::default());
         assert!(opened.is_ok(), "{example}: {:?}", opened.err());
         named.push(name.to_owned());
     }
@@ -83,7 +84,10 @@ fn the_placeholders_are_those_of_the_table() {
         if name == "document_url" {
             settings["document"] = "<a/>".into();
         }
-        assert!(gateway::open(settings.as_object().unwrap(), &Dialer::default()).is_ok(), "{name}");
+        assert!(
+            seconder_gateways::open(settings.as_object().unwrap(), &Dialer::default()).is_ok(),
+            "{name}"
+        );
     }
     for name in [
         "to",

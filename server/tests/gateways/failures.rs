@@ -109,12 +109,12 @@ fn what_a_header_or_a_path_cannot_hold_is_not_sent() {
     let url = format!("{}/{{{{text}}}}/send", provider.origin);
     let gateway = provider.gateway(json!({"url": url, "body": null}));
     for text in ["..", "."] {
-        let message = seconder_server::gateway::Outgoing { text, ..message() };
+        let message = seconder_gateways::Outgoing { text, ..message() };
         assert_eq!(shown(&gateway.send(&message)).0, "permanent", "{text}");
     }
     let gateway = provider.gateway(json!({"headers": {"X-Text": "{{text}}"}}));
     for text in ["a\r\nX-Injected: b", "a\n", "a\0b"] {
-        let message = seconder_server::gateway::Outgoing { text, ..message() };
+        let message = seconder_gateways::Outgoing { text, ..message() };
         let (kind, reason) = shown(&gateway.send(&message));
         assert_eq!(kind, "permanent");
         assert!(reason.contains("x-text cannot hold control characters"), "{reason}");

@@ -3,7 +3,7 @@
 use crate::http_provider::*;
 use seconder::callback::{Received, verify_parameters};
 use seconder::calls::Channel;
-use seconder_server::gateway::Outgoing;
+use seconder_gateways::Outgoing;
 use serde_json::json;
 
 /// The line, the headers and the body of a request.

@@ -3,7 +3,7 @@
 use seconder::calls::Channel;
 use seconder::engine::Outcome;
 use seconder::remote::Dialer;
-use seconder_server::gateway::{self, Gateway, Outgoing, Urls};
+use seconder_gateways::{Gateway, Outgoing, Urls};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -135,7 +135,7 @@ pub(crate) fn open(settings: Value) -> Box<dyn Gateway> {
 
 /// A gateway with these settings, whose connections this dialer makes.
 pub(crate) fn dialed_by(dialer: &Dialer, settings: &Value) -> Box<dyn Gateway> {
-    let opened = gateway::open(settings.as_object().unwrap(), dialer);
+    let opened = seconder_gateways::open(settings.as_object().unwrap(), dialer);
     opened.unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 

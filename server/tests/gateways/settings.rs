@@ -3,12 +3,13 @@
 use crate::http_provider::*;
 use seconder::Settings;
 use seconder::remote::Dialer;
-use seconder_server::gateway::{self, Http, Problem};
+use seconder_gateways::{Http, Problem};
 use serde_json::{Value, json};
 
 fn problems(settings: Value) -> Vec<String> {
-    let problems =
-        gateway::open(settings.as_object().unwrap(), &Dialer::default()).err().unwrap_or_default();
+    let problems = seconder_gateways::open(settings.as_object().unwrap(), &Dialer::default())
+        .err()
+        .unwrap_or_default();
     problems.iter().map(Problem::to_string).collect()
 }
 
@@ -32,10 +33,10 @@ fn a_gateway_is_named() {
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with(wanted) && found[0].contains(all), "{found:?}");
     }
-    for name in gateway::names() {
-        assert!(gateway::fields(name).is_some(), "{name}");
+    for name in seconder_gateways::names() {
+        assert!(seconder_gateways::fields(name).is_some(), "{name}");
     }
-    assert!(gateway::fields("fax").is_none());
+    assert!(seconder_gateways::fields("fax").is_none());
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn debug_output_has_no_secret() {
 #[test]
 fn secrets_are_marked_so_that_they_are_sealed() {
     let sealed = |gateway: &str| -> Vec<&str> {
-        let fields = gateway::fields(gateway).unwrap();
+        let fields = seconder_gateways::fields(gateway).unwrap();
         fields.iter().filter(|field| field.sealed).map(|field| field.name).collect()
     };
     assert_eq!(sealed("http"), ["password", "token", "signing_key"]);

@@ -3,13 +3,13 @@
 
 use super::{OpenRoute, Route, Routes, locked};
 use crate::PublicUrl;
-use crate::gateway::{Delivery, Outgoing, Posted, Receipt, TakeReceipt, Urls};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use seconder::engine::{Engine, Message, Outcome};
 use seconder::model::Secret;
 use seconder::{Error, Result};
+use seconder_gateways::{Delivery, Outgoing, Posted, Receipt, TakeReceipt, Urls};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, sleep};

@@ -2,11 +2,11 @@
 
 use super::breaker::{Breaker, State};
 use super::{Log, Routes, locked};
-use crate::gateway::{self, HttpLookup, LookupError, Problem};
 use seconder::Result;
 use seconder::engine::{Engine, NumberLookup, PhoneLine, Reserved};
 use seconder::model::Secret;
 use seconder::remote::Dialer;
+use seconder_gateways::{HttpLookup, LookupError, Problem};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -68,7 +68,7 @@ pub fn try_lookup(
 
 fn open(settings: &str, dialer: &Dialer) -> std::result::Result<HttpLookup, Vec<Problem>> {
     let settings: Map<String, Value> = super::opening::object(settings)?;
-    gateway::open_lookup(&settings, dialer)
+    seconder_gateways::open_lookup(&settings, dialer)
 }
 
 impl Lookups {

@@ -3,8 +3,8 @@
 use super::OpenRoute;
 use super::rate::Rate;
 use super::settings::RouteSettings;
-use crate::gateway::{self, Problem};
 use seconder::remote::Dialer;
+use seconder_gateways::Problem;
 use serde_json::{Map, Value};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub(super) fn open(
     let settings = object(settings)?;
     let mut problems = Vec::new();
     let (settings, of_gateway) = RouteSettings::read(&settings, &mut problems);
-    let gateway = match gateway::open(&of_gateway, dialer) {
+    let gateway = match seconder_gateways::open(&of_gateway, dialer) {
         Ok(gateway) => Some(gateway),
         Err(more) => {
             problems.extend(more);

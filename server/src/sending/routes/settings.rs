@@ -1,8 +1,8 @@
 //! The settings that every route has, whichever its gateway.
 
-use crate::gateway::{self, Field, Fields, Problem};
 use seconder::calls::Channel;
 use seconder::model::Secret;
+use seconder_gateways::{Field, Fields, Problem};
 use serde_json::{Map, Value};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -58,7 +58,7 @@ impl RouteSettings {
         problems: &mut Vec<Problem>,
     ) -> (RouteSettings, Map<String, Value>) {
         let name = settings.get("gateway").and_then(Value::as_str).unwrap_or_default();
-        let theirs = gateway::fields(name).unwrap_or_default();
+        let theirs = seconder_gateways::fields(name).unwrap_or_default();
         let has = |fields: &[Field], name: &str| fields.iter().any(|field| field.name == name);
         let is_own = |name: &str| has(FIELDS, name) && !has(&theirs, name);
         let (own, rest): (Map<_, _>, Map<_, _>) = settings
@@ -176,9 +176,9 @@ mod tests {
     /// Otherwise its attempts would outlive their leases, and be made twice.
     #[test]
     fn the_timeout_of_a_route_is_that_of_its_gateway() {
-        for name in gateway::names() {
+        for name in seconder_gateways::names() {
             let (route, ..) = read(json!({ "gateway": name }));
-            let fields = gateway::fields(name).unwrap();
+            let fields = seconder_gateways::fields(name).unwrap();
             let field = fields.iter().find(|field| field.name == "timeout").unwrap();
             assert_eq!(route.timeout.as_secs().to_string(), field.default, "{name}");
         }

@@ -33,7 +33,7 @@ fn text(own: &Texts, kind: Kind, locale: Option<&str>, country: u16) -> (String,
     (wording.language.clone(), wording.text("4711", 600))
 }
 
-/// Returns the number of SMS that a text takes. The table is the one in `server/src/gateway/smpp`.
+/// Returns the number of SMS that a text takes. The table is the one in `gateways/src/smpp`.
 fn parts(text: &str) -> usize {
     const GSM: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?\
         ¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";

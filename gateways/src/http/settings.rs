@@ -1,21 +1,21 @@
 //! The settings of the gateway.
 
 use super::auth::{self, Credentials};
-use super::client::Client;
 use super::pointer::{Pointer, text};
 use super::receipts::{Receipts, has, without_url};
 use super::response::Rules;
 use super::statuses::Statuses;
 use super::template::{Place, Template};
 use super::{Body, Constants, Http, Unreported, placement, url};
-use crate::gateway::{Field, Fields, Problem, tls};
+use crate::client::Client;
+use crate::{Field, Fields, Problem, tls};
 use seconder::remote::Dialer;
 use serde_json::{Map, Value};
 use std::time::Duration;
 use ureq::http::{HeaderName, Method};
 
 /// The settings, as the documents list them.
-pub(in crate::gateway) const FIELDS: &[Field] = &[
+pub(crate) const FIELDS: &[Field] = &[
     Field::required("url", "an https: URL without user and fragment"),
     Field::new("method", "GET, POST, PUT or PATCH", "POST"),
     Field::new("headers", "an object of texts", "none"),

@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use super::settings::Config;
-use crate::gateway::receipt::{Receipt, TakeReceipt};
+use crate::receipt::{Receipt, TakeReceipt};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

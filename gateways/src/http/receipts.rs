@@ -1,7 +1,7 @@
 //! Receipts of providers that report the outcome of a message over HTTP.
 
 use super::pointer::Pointer;
-use crate::gateway::{Delivery, Fields, Outgoing, Posted, Receipt, Urls, reason};
+use crate::{Delivery, Fields, Outgoing, Posted, Receipt, Urls, reason};
 use seconder::calls::Channel;
 use seconder::wire::{form, json};
 use serde_json::{Map, Value};

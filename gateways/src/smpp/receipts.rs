@@ -1,7 +1,7 @@
 //! Delivery receipts: reports of an SMSC about a message that it has accepted.
 
 use super::pdu::Delivered;
-use crate::gateway::receipt::{Delivery, Receipt};
+use crate::receipt::{Delivery, Receipt};
 
 /// The format of a message's id in the receipts of an SMSC. Some write one number in two ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::alphabet::{Encoded, encode};
 use super::pdu::{Body, tag};
 use super::settings::{Config, Multipart, is_sender};
-use crate::gateway::Outgoing;
+use crate::Outgoing;
 use seconder::calls::Channel;
 
 /// The flag of a part of a message whose text has a header with the number of the text, of the parts and of the part.
@@ -131,7 +131,7 @@ fn period(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::Urls;
+    use crate::Urls;
     use serde_json::{Value, json};
 
     fn config(settings: Value) -> Config {

@@ -1,7 +1,6 @@
 //! The gateway to providers with an interface over HTTP.
 
 mod auth;
-pub(crate) mod client;
 mod lookup;
 mod placement;
 mod pointer;
@@ -21,7 +20,7 @@ pub use lookup::{HttpLookup, LookupError};
 pub(super) use settings::FIELDS;
 
 use super::{Gateway, Outgoing, Posted, Problem, Receipt};
-use client::{Client, Failure};
+use crate::client::{Client, Failure};
 use receipts::Receipts;
 use response::Rules;
 use seconder::engine::Outcome;

@@ -62,7 +62,7 @@ fn without_numbers(text: &str, code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::Urls;
+    use crate::Urls;
     use seconder::calls::Channel;
 
     fn said(wrong: &str) -> String {

@@ -4,7 +4,7 @@ use super::link::{Context, Delivered, Handled, Origin, Reply, Submit};
 use super::pdu::{self, Body, Fields, Pdu};
 use super::settings::Config;
 use super::{receipts, status};
-use crate::gateway::{Delivery, Receipt, tls};
+use crate::{Delivery, Receipt, tls};
 use std::collections::HashMap;
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};

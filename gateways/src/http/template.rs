@@ -1,7 +1,7 @@
 //! Texts with placeholders such as `{{to}}`.
 
 use super::values::{NAMES, Name, Values};
-use crate::gateway::fields::{nearest, shown};
+use crate::fields::{nearest, shown};
 use seconder::wire::form;
 
 /// The place of a text in a request, which decides how values in it are escaped.

@@ -2,8 +2,7 @@
 
 use super::alphabet::Encoding;
 use super::receipts::Ids;
-use crate::gateway::tls;
-use crate::gateway::{Field, Fields, Problem};
+use crate::{Field, Fields, Problem, tls};
 use rustls::pki_types::ServerName;
 use seconder::model::Secret;
 use seconder::remote::{Dialer, Tls};

@@ -1,7 +1,7 @@
 //! The e-mail that a message becomes.
 
 use super::settings::Config;
-use crate::gateway::Outgoing;
+use crate::Outgoing;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message, SinglePart};
 use seconder::calls::Channel;
@@ -123,7 +123,7 @@ fn transferred(content: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::Urls;
+    use crate::Urls;
     use serde_json::{Value, json};
 
     fn config(settings: Value) -> Config {

@@ -6,7 +6,7 @@
 
 use super::email::Email;
 use super::settings::{Config, Security};
-use crate::gateway::tls;
+use crate::tls;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use seconder::remote::{Link, Tls};

@@ -1,10 +1,12 @@
 //! Look-ups of numbers over HTTP: the request is one of the gateway, and pointers lead to the facts.
 
 use super::pointer::{Pointer, text};
-use super::response::{Accepted, Response};
+use super::response::Accepted;
 use super::statuses::Statuses;
 use super::{FIELDS, Http};
-use crate::gateway::{Field, Fields, Outgoing, Problem, fields::shown, reason};
+use crate::client::Response;
+use crate::fields::shown;
+use crate::{Field, Fields, Outgoing, Problem, reason};
 use seconder::calls::Channel;
 use seconder::engine::{LineType, PhoneLine};
 use seconder::model::Secret;
@@ -77,7 +79,7 @@ const TYPES: [(&str, LineType); 17] = [
 ];
 
 /// Returns the settings of look-ups by a provider of one's own choice.
-pub(in crate::gateway) fn fields() -> Vec<Field> {
+pub(crate) fn fields() -> Vec<Field> {
     let of_http = FIELDS.iter().filter(|field| OF_REQUEST.contains(&field.name));
     let of_http = of_http.map(|field| match field.name {
         "method" => Field::new("method", field.accepted, "GET"),
@@ -88,7 +90,7 @@ pub(in crate::gateway) fn fields() -> Vec<Field> {
 }
 
 /// Settings with the timeout of look-ups. One that is too long is a problem.
-pub(in crate::gateway) fn timed(
+pub(crate) fn timed(
     settings: &Map<String, Value>,
     problems: &mut Vec<Problem>,
 ) -> Map<String, Value> {
@@ -108,7 +110,7 @@ pub struct HttpLookup {
 }
 
 /// The places of the facts in a response.
-pub(in crate::gateway) struct Facts {
+pub(crate) struct Facts {
     unknown: Statuses,
     rejected: Statuses,
     rejected_codes: Vec<String>,
@@ -147,13 +149,13 @@ impl LookupError {
 }
 
 impl HttpLookup {
-    pub(in crate::gateway) fn new(http: Http, answer: Facts) -> HttpLookup {
+    pub(crate) fn new(http: Http, answer: Facts) -> HttpLookup {
         HttpLookup { http, answer }
     }
 
     /// # Errors
     /// All errors in the settings.
-    pub(in crate::gateway) fn from_settings(
+    pub(crate) fn from_settings(
         settings: &Map<String, Value>,
         dialer: &Dialer,
     ) -> Result<HttpLookup, Vec<Problem>> {
@@ -205,7 +207,7 @@ impl HttpLookup {
             code: "",
             from: "",
             channel: Channel::Sms,
-            urls: crate::gateway::Urls::default(),
+            urls: crate::Urls::default(),
         };
         let body = self.http.ask(&message, &self.answer).map_err(|wrong| {
             let secrets: Vec<&str> = self.http.secrets.iter().map(Secret::expose).collect();
@@ -274,7 +276,7 @@ fn why(response: &Response) -> String {
 
 impl Facts {
     /// Reads where the facts are. None if something is wrong.
-    pub(in crate::gateway) fn read(fields: &mut Fields<'_>) -> Option<Facts> {
+    pub(crate) fn read(fields: &mut Fields<'_>) -> Option<Facts> {
         let unknown = super::settings::statuses(fields, OF_ANSWER, "unknown_status");
         let rejected = super::settings::statuses(fields, OF_ANSWER, "rejected_status");
         let rejected_codes = super::settings::codes(fields, "rejected_codes");

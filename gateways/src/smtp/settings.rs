@@ -1,8 +1,7 @@
 //! The settings of a gateway by SMTP.
 
 use super::email::{self, is_address};
-use crate::gateway::tls;
-use crate::gateway::{Field, Fields, Problem};
+use crate::{Field, Fields, Problem, tls};
 use lettre::message::Mailbox;
 use rustls::pki_types::ServerName;
 use seconder::model::Secret;

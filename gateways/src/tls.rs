@@ -13,7 +13,7 @@ pub(super) fn trusted(fields: &mut Fields<'_>) -> Option<Tls> {
 }
 
 /// Returns the reason of an error for operators, who know its setting, or the host.
-pub(crate) fn reason(error: Error) -> String {
+pub fn reason(error: Error) -> String {
     match error {
         Error::InvalidArgument { reason, .. } => reason.into_owned(),
         Error::Unavailable { stage: Stage::Tls, message, .. } => {

@@ -1,7 +1,6 @@
 //! The connections to a provider.
 
-use super::response::Response;
-use crate::gateway::tls;
+use crate::tls;
 use seconder::remote::{Dialer, Link, Tls};
 use std::cell::Cell;
 use std::fmt;
@@ -29,7 +28,7 @@ thread_local! {
 }
 
 /// The reason why there is no response. The reasons have no URL, which may have a credential in it.
-pub(crate) enum Failure {
+pub enum Failure {
     /// Nothing was sent.
     NotSent(String),
     /// Something of the request was written, so the provider may have the message.
@@ -40,7 +39,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Returns the reason, regardless of what was sent.
-    pub(crate) fn reason(self) -> String {
+    pub fn reason(self) -> String {
         match self {
             Failure::NotSent(reason) | Failure::Lost(reason) | Failure::Unsendable(reason) => {
                 reason
@@ -49,12 +48,26 @@ impl Failure {
     }
 }
 
+/// The response of a provider.
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// The time that it asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The id of the message, if a header has it.
+    pub id: Option<String>,
+    /// The host that a redirect leads to.
+    pub redirect: Option<String>,
+    /// The body, or the reason why it could not be read to its end.
+    pub body: Result<Vec<u8>, &'static str>,
+}
+
 /// Makes requests. Connections are kept for the next ones.
-pub(crate) struct Client(Agent);
+pub struct Client(Agent);
 
 impl Client {
     /// Returns a client that connects by this dialer, with this TLS, or without any if it is `None`.
-    pub(crate) fn new(timeout: Duration, tls: Option<Tls>, dialer: &Dialer) -> Client {
+    pub fn new(timeout: Duration, tls: Option<Tls>, dialer: &Dialer) -> Client {
         let config = Agent::config_builder()
             // The dialer has the proxy. Otherwise the environment would decide.
             .proxy(None)
@@ -73,8 +86,11 @@ impl Client {
         Client(Agent::with_parts(config, connector, Unresolved))
     }
 
-    /// Makes one request, and never repeats it.
-    pub(crate) fn run(
+    /// Makes one request, and never repeats it. A header of this name has the id of the message.
+    ///
+    /// # Errors
+    /// [`Failure`] if there is no response.
+    pub fn run(
         &self,
         request: Request<Vec<u8>>,
         id_header: Option<&str>,
@@ -103,7 +119,7 @@ impl Client {
     }
 
     /// Ends the connections. Later requests fail.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.0.clone().shutdown();
     }
 }

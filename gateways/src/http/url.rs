@@ -2,7 +2,7 @@
 
 use super::Constants;
 use super::template::Template;
-use crate::gateway::Fields;
+use crate::Fields;
 use std::net::IpAddr;
 use ureq::http::Uri;
 use ureq::http::uri::Authority;

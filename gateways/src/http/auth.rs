@@ -4,7 +4,7 @@ use super::signed;
 use super::template::{Place, Template};
 use super::url::Url;
 use super::{Body, Constants};
-use crate::gateway::Fields;
+use crate::Fields;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seconder::model::{ApiKey, Secret};

@@ -1,7 +1,7 @@
 //! The values of placeholders.
 
 use super::template::xml;
-use crate::gateway::{Outgoing, voices};
+use crate::{Outgoing, voices};
 use seconder::model::Secret;
 use std::borrow::Cow;
 

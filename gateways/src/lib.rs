@@ -3,15 +3,16 @@
 //! The settings of a gateway are a JSON object, as an operator writes it. A caller that makes a gateway of them gets
 //! all errors in them at once, and never a gateway that is half configured.
 
+pub mod client;
 mod fields;
-pub(crate) mod http;
+mod http;
 mod lookups;
 mod presets;
 mod reason;
 mod receipt;
 mod smpp;
 mod smtp;
-pub(crate) mod tls;
+pub mod tls;
 mod voices;
 
 pub use fields::{Field, Fields, Problem};

@@ -2,6 +2,7 @@
 
 use super::pointer::{Pointer, text};
 use super::statuses::Statuses;
+use crate::client::Response;
 use seconder::engine::Outcome;
 use seconder::wire::json;
 use serde_json::Value;
@@ -14,18 +15,6 @@ const MOST_PARTS: usize = 20;
 /// The longest wait that a provider may ask for. One that asks for more does not know when it can send: the route
 /// decides then.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
-
-/// A response.
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(super) retry_after: Option<Duration>,
-    /// The id of the message, if a header has it.
-    pub(super) id: Option<String>,
-    /// The host that a redirect leads to.
-    pub(super) redirect: Option<String>,
-    /// The body, or the reason why it could not be read to its end.
-    pub(crate) body: Result<Vec<u8>, &'static str>,
-}
 
 /// The rules by which the responses of a provider are read.
 pub(super) struct Rules {

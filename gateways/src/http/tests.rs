@@ -3,8 +3,7 @@
 use super::placement;
 use super::template::{Place, Template, Unsendable};
 use super::values::Values;
-use crate::gateway::Outgoing;
-use crate::gateway::Urls;
+use crate::{Outgoing, Urls};
 use proptest::prelude::*;
 use quick_xml::XmlVersion;
 use quick_xml::events::Event;
