@@ -19,24 +19,24 @@ pub use handlers::approvals::{ApprovalRequest, ApprovalResponse, RespondToApprov
 pub use handlers::approver;
 pub use handlers::audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use handlers::backups::restore;
-pub use handlers::devices::{DeviceRegistered, DeviceType};
 pub use handlers::forwarding::{Forwarding, Learned};
 pub use handlers::jobs::{
     CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
     PUSH_LANE, Workers,
 };
 pub use handlers::keys::Resealed;
-pub use handlers::lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
-pub use handlers::moving::{
-    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, SourceFormat, SourceLine,
-    SourceOptions, UserRecord, UserRecordPage,
-};
+pub use handlers::lines::{LookUp, NumberLookup, Reserved};
+pub use handlers::moving::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecordPage};
 pub use handlers::push::{PushHosts, PushMessage, PushOutcome, SendPush};
+pub use handlers::rate::CodesOfHour;
 pub use handlers::routes::StoredRoute;
 pub(crate) use handlers::settings::EngineSettings;
 pub(crate) use model::clock::system_time;
 pub use model::clock::{Clock, Random};
-pub use model::limits::{CodesOfHour, Limits};
+pub use model::devices::{DeviceRegistered, DeviceType};
+pub use model::limits::Limits;
+pub use model::lines::{LineType, PhoneLine};
+pub use model::records::{AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, UserRecord};
 pub use model::texts::Texts;
 pub use store::{after_fork, before_fork};
 

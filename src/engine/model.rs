@@ -1,10 +1,13 @@
 //! The nouns of the engine, which operations and handlers share: time, limits, phones, texts, records. They know no store.
 
 pub(crate) mod as_written;
-pub(in crate::engine) mod clock;
-pub(in crate::engine) mod limits;
-pub(in crate::engine) mod phones;
-pub(in crate::engine) mod rejections;
-pub(in crate::engine) mod steady;
-pub(in crate::engine) mod texts;
-pub(in crate::engine) mod urls;
+pub(super) mod clock;
+pub(super) mod devices;
+pub(super) mod limits;
+pub(super) mod lines;
+pub(super) mod phones;
+pub(super) mod records;
+pub(super) mod rejections;
+pub(super) mod steady;
+pub(super) mod texts;
+pub(super) mod urls;

@@ -110,12 +110,12 @@ fn every_field_of_events_messages_and_devices_has_an_accessor() {
         assert!(details.iter().all(|name| there.contains(&named(name))), "{handle}: {outcome:?}");
     }
     assert_eq!(outcome.len(), details.len(), "{outcome:?}");
-    let line = members("src/engine/handlers/lines.rs", "PhoneLine");
+    let line = members("src/engine/model/lines.rs", "PhoneLine");
     expect_all("PhoneLine", &line, "seconder_phone_line_set_", &[], &there);
     let page = members("src/engine/handlers/audit.rs", "AuditPage");
     let listed = [mapped("entries", &["seconder_audit_page_entry_count"], "a list is counted")];
     expect_all("AuditPage", &page, "seconder_audit_page_", &listed, &there);
-    let device = members("src/engine/handlers/devices.rs", "DeviceRegistered");
+    let device = members("src/engine/model/devices.rs", "DeviceRegistered");
     let id = [mapped("device_id", &["seconder_device_id"], "the name has `device` already")];
     expect_all("DeviceRegistered", &device, "seconder_device_", &id, &there);
 }
@@ -255,7 +255,7 @@ fn every_enum_variant_has_a_constant() {
     is("src/error.rs", "Error", "SECONDER_");
     is("src/error.rs", "Stage", "SECONDER_STAGE_");
     is("src/engine/delivery.rs", "Outcome", "SECONDER_OUTCOME_");
-    is("src/engine/handlers/lines.rs", "LineType", "SECONDER_LINE_TYPE_");
+    is("src/engine/model/lines.rs", "LineType", "SECONDER_LINE_TYPE_");
     is("src/calls/check_approval.rs", "ApprovalStatus", "SECONDER_APPROVAL_");
     is("src/wire.rs", "Format", "SECONDER_FORMAT_");
     is("src/wire.rs", "Generation", "SECONDER_GENERATION_");

@@ -43,11 +43,11 @@ fn holds(class: &str, rust: &BTreeSet<String>) {
 #[test]
 fn events_messages_and_devices_have_their_fields() {
     holds("ApprovalRequest", &members("src/engine/handlers/approvals.rs", "ApprovalRequest"));
-    holds("DeviceRegistered", &members("src/engine/handlers/devices.rs", "DeviceRegistered"));
+    holds("DeviceRegistered", &members("src/engine/model/devices.rs", "DeviceRegistered"));
     holds("Event", &members("src/callback/event.rs", "Event"));
     holds("Message", &members("src/engine/delivery.rs", "Message"));
     holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"));
-    holds("PhoneLine", &members("src/engine/handlers/lines.rs", "PhoneLine"));
+    holds("PhoneLine", &members("src/engine/model/lines.rs", "PhoneLine"));
     holds("JobsRun", &members("src/engine/handlers/jobs.rs", "JobsRun"));
     let module = python("outcomes.py");
     for kind in variants("src/engine/delivery.rs", "Outcome") {

@@ -41,6 +41,11 @@ impl Source {
         let mut found = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
+            // `pub(in crate::engine)` names who sees an item, and uses nothing.
+            if at >= 2 && tokens[at - 1].text == "in" && tokens[at - 2].text == "(" {
+                at = path_tree(&tokens, at, "", &mut Vec::new());
+                continue;
+            }
             at = match is_name(&tokens[at].text) {
                 true => path_tree(&tokens, at, "", &mut found),
                 false => at + 1,

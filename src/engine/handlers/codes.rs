@@ -6,10 +6,11 @@ mod checking;
 pub(in crate::engine) use checking::{Checked, check_number};
 
 use super::jobs::Delivered;
-use super::lines::{InUse, LineType, PhoneLine, Purpose};
+use super::lines::{InUse, Purpose};
 use crate::calls::*;
 use crate::engine::Engine;
 use crate::engine::model::clock::{self, Now, Time};
+use crate::engine::model::lines::{LineType, PhoneLine};
 use crate::engine::model::phones::{self, Phone};
 use crate::engine::model::texts::{Kind, Values, Wording};
 use crate::engine::model::{as_written, limits, rejections};

@@ -2,11 +2,11 @@
 //! and the information about a user in forwarded calls. `seconder serve --forward` decides by it; the calls themselves
 //! are made by the user of this module, so that no engine waits for another service.
 
-use super::moving::UserRecord;
 use super::users::phone_of;
 use crate::calls::{Channel, CreateUser, PhoneVerificationStatus, UserStatusReply, Verdict};
 use crate::engine::Engine;
 use crate::engine::model::phones::Phone;
+use crate::engine::model::records::UserRecord;
 use crate::engine::model::rejections;
 use crate::engine::operations::audit::{AuditVerdict, Noted};
 use crate::engine::operations::forwarding::{Because, News, Taken};

@@ -4,9 +4,10 @@
 //! The provider is asked outside every transaction. A reply is kept under a hash of the number, and
 //! any failure means that nothing is known: no call fails because of it.
 
-use crate::calls::{Channel, PhoneType};
+use crate::calls::Channel;
 use crate::engine::model::clock::Time;
 use crate::engine::model::limits::Limits;
+use crate::engine::model::lines::{LineType, PhoneLine};
 use crate::engine::model::phones::Phone;
 use crate::engine::model::rejections;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
@@ -17,7 +18,6 @@ use crate::{Error, Result};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -26,8 +26,6 @@ const NOTHING_KNOWN: Duration = Duration::from_secs(24 * 60 * 60);
 /// The time for which the provider is not asked again for a number after a look-up that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The longest name of a carrier, in characters.
-const LONGEST_NAME: usize = 100;
 /// The prefix of the hashed number, so that the hash is of no use for anything else.
 const PURPOSE: &[u8] = b"seconder phone line\0";
 
@@ -82,94 +80,7 @@ where
     }
 }
 
-/// The known facts about the line behind a number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PhoneLine {
-    /// The name of the carrier. Control characters are removed, and it is cut after 100 characters.
-    pub carrier: Option<String>,
-    /// The type of the line.
-    pub kind: Option<LineType>,
-    /// True if it was ported from another carrier.
-    pub ported: Option<bool>,
-}
-
-/// The type of line behind a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum LineType {
-    /// A mobile phone.
-    Mobile,
-    /// A landline, which receives calls and no SMS.
-    Landline,
-    /// A number of a telephone service over the Internet.
-    Voip,
-    /// A number that anyone can use for a while, such as one on a website that shows its messages.
-    Disposable,
-}
-
-impl LineType {
-    /// Every type.
-    pub const ALL: [LineType; 4] =
-        [LineType::Mobile, LineType::Landline, LineType::Voip, LineType::Disposable];
-
-    /// Returns the name: `mobile`, `landline`, `voip` or `disposable`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LineType::Mobile => "mobile",
-            LineType::Landline => "landline",
-            LineType::Voip => "voip",
-            LineType::Disposable => "disposable",
-        }
-    }
-
-    /// Returns the type that the numbering plan says, if it says one.
-    fn of_plan(kind: PhoneType) -> Option<LineType> {
-        match kind {
-            PhoneType::Cellphone => Some(LineType::Mobile),
-            PhoneType::Landline => Some(LineType::Landline),
-            PhoneType::Voip => Some(LineType::Voip),
-            PhoneType::Unknown => None,
-        }
-    }
-}
-
-impl FromStr for LineType {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<LineType> {
-        let found = LineType::ALL.into_iter().find(|kind| kind.name() == text);
-        let reason = "must be mobile, landline, voip or disposable";
-        found.ok_or_else(|| Error::invalid_argument("line_type", reason))
-    }
-}
-
 crate::model::serde_by!(from_text, serialize_str(name): LineType);
-
-impl fmt::Display for LineType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl PhoneLine {
-    /// Returns the type in the interface, which has no word for a disposable number.
-    pub(in crate::engine) fn phone_type(&self, of_plan: PhoneType) -> PhoneType {
-        match self.kind {
-            Some(LineType::Mobile) => PhoneType::Cellphone,
-            Some(LineType::Landline) => PhoneType::Landline,
-            Some(LineType::Voip) => PhoneType::Voip,
-            Some(LineType::Disposable) | None => of_plan,
-        }
-    }
-
-    fn cleaned(self) -> PhoneLine {
-        let carrier = self.carrier.map(|name| {
-            let plain = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME);
-            plain.collect::<String>().trim().to_owned()
-        });
-        PhoneLine { carrier: carrier.filter(|name| !name.is_empty()), ..self }
-    }
-}
 
 /// The purpose for which a number is used.
 #[derive(Clone, Copy, PartialEq, Eq)]

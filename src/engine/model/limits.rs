@@ -1,8 +1,7 @@
 //! The engine's limits and lifetimes. Sources: NIST SP 800-63B-4, RFC 4226 and 6238, and the
 //! practice of services that send codes.
 
-use crate::engine::handlers::lines::LineType;
-pub use crate::engine::handlers::rate::CodesOfHour;
+use crate::engine::model::lines::LineType;
 use crate::model::CountryCode;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ pub(in crate::engine) use crate::calls::{
 };
 
 use super::clock::Now;
-use crate::engine::handlers::lines::LineType;
+use crate::engine::model::lines::LineType;
 use crate::engine::operations::verify::Barred;
 use crate::error::Rejection;
 use crate::{Error, Result, codes};

@@ -11,9 +11,9 @@ use super::lookups::{self, Kind};
 use super::moving;
 use super::verifications::{self, VerificationKey};
 use super::{AppId, IMPORTED_WITHOUT_IDS, USERS, applications, pass_id, user};
-use crate::engine::handlers::moving::{HIGHEST, Imported, UserRecord};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
+use crate::engine::model::records::{HIGHEST, Imported, UserRecord};
 use crate::engine::store::{
     Authenticator, Decided, Forwarded, Forwarding, Sequence, Statistics, User, View,
 };

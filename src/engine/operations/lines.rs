@@ -4,8 +4,8 @@
 
 use super::AppId;
 use super::budgets::{self, Over, Sending};
-use crate::engine::handlers::lines::PhoneLine;
 use crate::engine::model::clock::Time;
+use crate::engine::model::lines::PhoneLine;
 use crate::engine::store::{Decided, KeptLine, View};
 
 /// The line of a number, as an application knows it.

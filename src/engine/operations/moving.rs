@@ -6,11 +6,10 @@ use super::verify::Factor;
 use super::{
     AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, finding, next_ids, pass_id, users,
 };
-use crate::engine::handlers::moving::{
-    AuthenticatorRecord, DeviceRecord, Imported, Problem, UserRecord,
-};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
+use crate::engine::model::records::Problem;
+use crate::engine::model::records::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
 use crate::engine::store::{self, Authenticator, Decided, Device, Lookup, Sequence, User, View};
 use crate::model::{Email, UserId};
 use std::collections::BTreeMap;

@@ -1,10 +1,12 @@
 //! Reads a user from the fields of a line. All errors are found at once, and no message repeats a value, which may be a
 //! secret or the number of a user.
 
-use super::reader::{Fields, Problem};
-use super::{AuthenticatorRecord, DeviceRecord, UserRecord, source};
+use super::reader::Fields;
+use super::source;
 use crate::engine::Engine;
-use crate::engine::handlers::devices::DeviceType;
+use crate::engine::model::devices::DeviceType;
+use crate::engine::model::records::Problem;
+use crate::engine::model::records::{AuthenticatorRecord, DeviceRecord, UserRecord};
 use crate::model::{CountryCode, DeviceId, Email, PhoneNumber, UserId};
 use crate::otp::{Algorithm, Totp, decode_secret};
 use crate::wire::Names;

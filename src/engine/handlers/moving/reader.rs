@@ -1,9 +1,9 @@
 //! The fields of an object that people wrote, of which each is read once and in the forms that tables have.
 
-use super::LockedFactors;
+use crate::engine::model::records::LockedFactors;
+use crate::engine::model::records::Problem;
 use crate::wire::wipe;
 use crate::{Error, Result};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 use time::OffsetDateTime;
@@ -13,31 +13,6 @@ use time::format_description::well_known::Rfc3339;
 const MOST: usize = 20;
 /// The most characters of the name of a field that are repeated.
 const LONGEST: usize = 100;
-
-/// An error in a field of a user to import.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Problem {
-    /// The name of the field; empty for the user as a whole.
-    pub field: String,
-    /// The error, and the accepted values.
-    pub problem: String,
-}
-
-impl Problem {
-    /// Returns a problem of this field.
-    pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Problem {
-        Problem { field: field.into(), problem: problem.into() }
-    }
-
-    /// Returns a problem of this field, which the error describes.
-    pub(super) fn of(error: &Error, field: &str) -> Problem {
-        match error {
-            Error::InvalidArgument { reason, .. } => Problem::new(field, reason.to_string()),
-            other => Problem::new(field, other.to_string()),
-        }
-    }
-}
 
 /// The fields that are left of a line, or of an object in it.
 pub(super) struct Fields<'a> {

@@ -5,7 +5,7 @@ mod migration;
 mod tables;
 mod uris;
 
-use super::reader::Problem;
+use crate::engine::model::records::Problem;
 use crate::otp::Algorithm;
 use crate::{Error, Result};
 use serde_json::{Map, Value};

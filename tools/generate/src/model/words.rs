@@ -11,8 +11,8 @@ use syn::{Attribute, Expr, Ident, ImplItem, Item, ItemEnum, Lit, LitStr, Pat, St
 
 /// The enums outside of `src/calls` that languages have too.
 const OTHERS: [(&str, &str); 9] = [
-    ("src/engine/handlers/lines.rs", "LineType"),
-    ("src/engine/handlers/devices.rs", "DeviceType"),
+    ("src/engine/model/lines.rs", "LineType"),
+    ("src/engine/model/devices.rs", "DeviceType"),
     ("src/engine/handlers/approvals.rs", "ApprovalResponse"),
     ("src/wire.rs", "Format"),
     ("src/wire.rs", "Generation"),
