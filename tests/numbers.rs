@@ -17,8 +17,8 @@ use seconder::engine::operator::{
 use seconder::engine::{AuditEntry, AuditFilter, Message};
 use seconder::model::UserId;
 use seconder::{Error, Handle, Service, Settings, Verdict};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 fn status(error: &Error) -> u16 {
     let Error::Rejected(rejection) = error else { panic!("{error}") };
@@ -94,9 +94,10 @@ pub(crate) fn a_number_is_changed(service: &Service, code: &dyn Fn(&str) -> Stri
 
     let entries = noted(service, ada, "set_number");
     let verdicts: Vec<_> = entries.iter().map(|entry| &*entry.verdict).collect();
-    assert_eq!(verdicts, ["none_pending", "done", "wrong"]);
+    assert_eq!(verdicts, ["none_pending", "done", "locked", "refused", "wrong"]);
     let (number, reason) = (entries[1].number.as_deref(), entries[1].reason.as_deref());
     assert_eq!((number, reason), (Some("+1-XXX-XXX-XX99"), None));
+    assert_eq!(entries[3].reason.as_deref(), Some("taken"));
     an_operator_changes_it(service, ada, code);
 }
 
@@ -122,7 +123,7 @@ fn an_operator_changes_it(service: &Service, ada: UserId, code: &dyn Fn(&str) ->
     assert!(service.user_status(ada).unwrap().account_disabled);
     let entries = noted(service, ada, "user.set_number");
     let reasons: Vec<_> = entries.iter().map(|entry| entry.reason.as_deref()).collect();
-    assert_eq!(reasons, [Some("unverified"), None]);
+    assert_eq!(reasons, [Some("unverified"), None, Some("taken")]);
     assert!(!service.user_status(ada).unwrap().devices.contains(&"sms".to_owned()));
 }
 
@@ -206,4 +207,45 @@ fn an_invitation_that_was_sent_to_the_former_number_is_of_no_use() {
     assert!(Phone::register(world.engine(), &other, NOW).is_ok());
     let shown = world.service.invite_device(bo).unwrap().code;
     assert!(Phone::register(world.engine(), shown.expose(), NOW).is_ok());
+}
+
+/// Changes the number of a user while a provider is asked about the former one.
+#[derive(Clone, Default)]
+struct Moving(Arc<Mutex<Option<(Service, UserId)>>>);
+
+impl Moving {
+    fn look_up(&self) {
+        // Once, as the change looks up the new number.
+        let user = self.0.lock().unwrap().take();
+        if let Some((service, user_id)) = user {
+            service.operate(&by_operator(user_id, "202-555-0199", None)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_code_goes_to_a_number_that_is_a_former_one_by_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = fresh::url(&folder.path().join("seconder.db"));
+    // Enrolled before numbers are looked up, as what was found is kept.
+    let ada = fresh::ada(&Settings::new(&url).deliver(|_: &Message| Ok(())).open().unwrap());
+    let moving = Moving::default();
+    let asked = moving.clone();
+    let sent = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&sent);
+    let settings = Settings::new(&url).limits("refuse=voip").lookup(move |_: &str| {
+        asked.look_up();
+        None
+    });
+    let deliver = move |_: &Message| {
+        count.fetch_add(1, Relaxed);
+        Ok(())
+    };
+    let service = settings.deliver(deliver).open().unwrap();
+    *moving.0.lock().unwrap() = Some((service.clone(), ada));
+    let error = service.request_sms(ada).unwrap_err();
+    assert_eq!((status(&error), sent.load(Relaxed)), (409, 0), "{error}");
+    assert_eq!(noted(&service, ada, "request_sms")[0].verdict, "refused");
+    service.request_sms(ada).unwrap();
+    assert_eq!(sent.load(Relaxed), 1);
 }

@@ -16,7 +16,7 @@ use seconder::engine::{AuditFilter, Message};
 use seconder::model::Secret;
 use seconder::{Error, Handle, Rejection, Service, Settings};
 use seconder_server::{Listeners, Server, Tls};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -138,6 +138,24 @@ fn an_operator_sees_and_does_what_the_role_allows() {
     let support = world.open(&world.token("sam", Role::Support, None));
     support.delete_user(2.try_into().unwrap()).unwrap();
     assert_eq!(refused(support.create_recovery_codes(1.try_into().unwrap())).status, 403);
+    // With a code it is the code that is wrong; on the operator's word alone, it is for others.
+    let number = |extra: Value| {
+        let mut parameters =
+            json!({"user_id": 1, "phone_number": "555-010-0188", "country_code": 1});
+        parameters.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        refused(support.operate_json("user.set_number", parameters.as_object().unwrap().clone()))
+    };
+    assert_eq!(number(json!({"verification_code": "1234567"})).status, 404);
+    for unverified in [json!(true), json!("true"), json!(1)] {
+        let no = number(json!({ "unverified": unverified }));
+        assert_eq!(
+            (no.status, &*no.message),
+            (
+                403,
+                "The role support does not include user.set_number without a code, which needs admin."
+            )
+        );
+    }
     let admin = world.open(&world.token("ada", Role::Admin, None));
     admin.create_recovery_codes(1.try_into().unwrap()).unwrap();
     let banned = RegisterActivity::new(1.try_into().unwrap(), ActivityType::Banned);

@@ -43,13 +43,14 @@ pub struct CreateApproval {
     #[cfg_attr(false, c(zero))]
     pub seconds_to_expire: Option<u64>,
     /// The number of digits of a number that the reply carries, the application shows, and the user
-    /// has to type on the device to approve the request: 0 for none, 2, 3 or 6. Default: as the
-    /// application has it, 0 at first.
+    /// has to type on the device to approve the request: 0 for none, 2, 3 or 6. An engine raises a smaller
+    /// number but 0 to that of the application. Default: as the application has it, 0 at first.
     #[cfg_attr(
         false,
         c = "The number of digits of a number that the reply carries, the application shows, and \
              the user has to type on the device to approve the request: 2, 3 or 6, or -1 for \
-             none. Default: as the application has it, none at first."
+             none. An engine raises a smaller number to that of the application. Default: as the application \
+             has it, none at first."
     )]
     #[cfg_attr(false, c(zero))]
     pub number_digits: Option<u64>,

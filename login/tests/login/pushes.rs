@@ -61,12 +61,17 @@ fn typing(stage: &Stage, screen: Receiver<String>) -> Box<dyn FnMut()> {
 
 #[test]
 fn a_request_with_a_number_is_approved_by_typing_it_on_the_phone() {
-    // Two digits unless the configuration says otherwise, whatever the application's limit is.
-    let cases = [("", 2), ("number_digits = service", 3), ("number_digits = 6", 6)];
-    for (holds_text_back, (more, length)) in
+    // Two digits unless the configuration says otherwise, or the application's limit says more.
+    let cases = [
+        ("", "", 2),
+        ("number_digits=3", "", 3),
+        ("number_digits=3", "number_digits = service", 3),
+        ("number_digits=3", "number_digits = 6", 6),
+    ];
+    for (holds_text_back, (limits, more, length)) in
         [false, true].into_iter().flat_map(|held| cases.map(|case| (held, case)))
     {
-        let stage = Stage::with_limits("number_digits=3");
+        let stage = Stage::with_limits(limits);
         let (reader, screen) = std::sync::mpsc::channel();
         let mut user = Script::of(&["1", ""]);
         (user.reader, user.holds_text_back) = (Some(reader), holds_text_back);

@@ -82,7 +82,7 @@ const REMOTE: &[&str] = &[
     "user list --locked",
     "user show --user 1",
     "user set-number --user 1 --number 555-010-0177 --country-code 1 --unverified",
-    "user set-number --user 1 --number 555-010-0178 --country-code 1 --code 1234567",
+    "user set-number --user 1 --number 555-010-0178 --country-code 1 --code-file code",
     "user set-number --user 9 --number 555-010-0178 --country-code 1 --unverified",
     "user unlock --user 1",
     "user unlock --user 1 --clock",
@@ -166,6 +166,7 @@ fn commands_on_another_machine_print_what_they_print_in_place() {
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     for world in [&there, &here] {
         fs::write(world.folder().join("users.jsonl"), USERS).unwrap();
+        fs::write(world.folder().join("code"), "1234567").unwrap();
     }
     for command in REMOTE {
         let words: Vec<&str> = command.split(' ').collect();

@@ -346,7 +346,10 @@ impl Handle<CreateApproval> for Engine {
     fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(self.app.settings.approval_seconds);
-        let length = call.number_digits.unwrap_or(self.app.settings.limits.number_digits.into());
+        // An adapter that asks for two digits must not lower what the operator has set.
+        let least = u64::from(self.app.settings.limits.number_digits);
+        let length =
+            call.number_digits.map_or(least, |own| if own == 0 { 0 } else { own.max(least) });
         let number = clock::digits(self.random(), u8::try_from(length).unwrap_or(0))?;
         let number = Zeroizing::new(number);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;

@@ -288,7 +288,7 @@ pub struct AuditEntry {
     pub call: String,
     /// The verdict, one of [`AUDIT_VERDICTS`].
     pub verdict: String,
-    /// The reason, if the verdict leaves it open: `none_to_compare`, `unverified`, `other_action`, `too_many_tries`, `wrong_number`,
+    /// The reason, if the verdict leaves it open: `none_to_compare`, `unverified`, `taken`, `other_action`, `too_many_tries`, `wrong_number`,
     /// `not_confirmed`, `forwarded`; `expired`, `rejected`, `number_refused`, `ambiguous`, `cancelled`,
     /// `undeliverable`, `unreadable`, `void`; `landline`, `voip`, `disposable`; `lookup_failed`, `lookup_paused`; for
     /// `configured`, the names of the settings that changed, or the id of the key.

@@ -267,6 +267,7 @@ fn not_sent(refused: &Issued, now: Now) -> Error {
     };
     let error = match refused {
         Issued::Sent { .. } => None,
+        Issued::Moved => Some(rejections::number_changed()),
         Issued::Barred(barred) => rejections::barred::<()>(*barred, now).err(),
         Issued::TooSoon(next) => wait("A code was sent just now", "cool_down", next),
         Issued::TooOften(next) => wait("Codes were sent too often", "sends", next),

@@ -112,6 +112,14 @@ pub(in crate::engine) fn only_name() -> Error {
     reject(409, codes::INVALID_REQUEST, message)
 }
 
+pub(in crate::engine) fn number_changed() -> Error {
+    Error::rejected(
+        409,
+        None,
+        "The user's phone number was changed just now: request the code again.",
+    )
+}
+
 pub(in crate::engine) fn no_phone() -> Error {
     let message = "The user has no phone number, so no code can be sent: check a code of an authenticator \
                    app, or a recovery code.";

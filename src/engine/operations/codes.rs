@@ -46,6 +46,8 @@ pub(in crate::engine) enum Issued {
         /// The country of the number, if this was the last code to it for a while.
         paused: Option<Paused>,
     },
+    /// The user has another number than the one that the code is for, since a moment ago.
+    Moved,
     /// After too many wrong codes, all codes are rejected, so no code is sent.
     Barred(Barred),
     /// A code was sent just now, for the same action and by the same channel.
@@ -63,6 +65,7 @@ impl Issued {
             |over| Noted { verdict: AuditVerdict::Refused, over: Some(over), ..of.clone() };
         match self {
             Issued::Sent { .. } => Noted { verdict: AuditVerdict::Sent, ..of },
+            Issued::Moved => Noted { verdict: AuditVerdict::Refused, ..of },
             Issued::Barred(barred) => of.barred(*barred),
             Issued::TooSoon(_) => refused("cool_down"),
             Issued::TooOften(_) => refused("sends"),
@@ -75,6 +78,10 @@ impl Issued {
 pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Issued> {
     if let Some(barred) = locked(view, issue)? {
         return Ok(Issued::Barred(barred));
+    }
+    // The number was read before, and a look-up may have taken seconds since: a code must not go to a former number.
+    if has_moved(view, issue)? {
+        return Ok(Issued::Moved);
     }
     let subject = issue.subject.key();
     delete_expired(view, issue, &subject)?;
@@ -137,6 +144,12 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     let (message, expires_at) = (Box::new(message), code.expires_at);
     view.put(code);
     Ok(Issued::Sent { message, expires_at, next, uuid, paused })
+}
+
+fn has_moved(view: &mut View, issue: &IssueCode) -> Decided<bool> {
+    let Subject::User(app, user_id) = &issue.subject else { return Ok(false) };
+    let Some(user) = user(view, *app, *user_id)? else { return Ok(false) };
+    Ok(user.phone().is_none_or(|phone| phone.e164() != issue.message.to))
 }
 
 /// Is set if no code of the subject is looked at for long. A wait of minutes may have ended before the

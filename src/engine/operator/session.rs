@@ -1,12 +1,13 @@
 //! Operators with a token: identification by the token, and the check of permissions.
 
 use super::operators::{PREFIX, apps_of, hash};
-use super::{APP, Named, Role};
+use super::{APP, Named, Operation, Role, SetUserNumber};
 use crate::engine::Engine;
 use crate::engine::operations::audit::Author;
 use crate::engine::operations::operators as stored;
 use crate::engine::store;
 use crate::model::Secret;
+use crate::wire::scalar;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -16,6 +17,12 @@ use subtle::ConstantTimeEq;
 /// The time after a use of a token until the next one is stored, so that a program that uses it all the
 /// time does not write all the time.
 const USE_APART: Duration = Duration::from_secs(60);
+
+/// Returns whether a parameter is true, in the ways in which parameters can be written.
+fn is_set(parameters: &Map<String, Value>, name: &str) -> bool {
+    let given = parameters.get(name).filter(|value| !value.is_null());
+    given.is_some_and(|value| scalar(value).is_none_or(|text| text != "false"))
+}
 
 /// An operator whose token was right a moment ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +115,10 @@ impl Engine {
         let app = operation.app(&mut parameters)?;
         let engine = self.for_operator(operator, app.or(app_id))?;
         operation.permit(operator)?;
+        // On the operator's word alone, the codes of an account would go to any number.
+        if operation.name == SetUserNumber::NAME && is_set(&parameters, "unverified") {
+            operator.require(Role::Admin, "user.set_number without a code")?;
+        }
         // An operation with a parameter of its own for the application is not carried out by that one, which could not
         // remove itself.
         let by = match app.filter(|_| operation.parameters.contains(&APP)) {

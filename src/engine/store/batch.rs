@@ -238,16 +238,21 @@ impl Queue {
                 return Ok(true);
             }
             inner.waiting.remove(place);
+            self.failing.store(true, Ordering::Relaxed);
             return Err(late());
         }
         drop(inner);
         match seat.wait(self.patience) {
             State::Done => Ok(false),
             State::Leading => Ok(true),
-            State::Waiting => Err(Error::storage(
-                "the database did not respond in time: it is not known whether the call took \
+            State::Waiting => {
+                // A disk that hangs returns no error.
+                self.failing.store(true, Ordering::Relaxed);
+                Err(Error::storage(
+                    "the database did not respond in time: it is not known whether the call took \
                  effect. Check the disk or the server that it is on",
-            )),
+                ))
+            }
         }
     }
 
@@ -287,7 +292,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether the last write failed.
+    /// Returns whether the last write failed, or took too long.
     pub(super) fn is_failing(&self) -> bool {
         self.failing.load(Ordering::Relaxed)
     }

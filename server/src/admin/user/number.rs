@@ -1,6 +1,7 @@
 //! The command that changes the phone number of a user.
 
 use super::Who;
+use crate::admin::commands::{secret, secret_file};
 use crate::admin::table::Json;
 use crate::admin::target::Target;
 use clap::Args;
@@ -9,13 +10,14 @@ use seconder::engine::operator::SetUserNumber;
 use seconder::model::{CountryCode, PhoneNumber, VerificationCode};
 use seconder::{Handle, Result};
 use serde_json::json;
+use std::path::PathBuf;
 
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Proof {
-    /// Code of a verification that was sent to the new number.
-    #[arg(long, value_name = "CODE")]
-    code: Option<VerificationCode>,
+    /// File with the code of a verification that was sent to the new number; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    code_file: Option<PathBuf>,
     /// Change it without a code: you know that the number is the user's.
     #[arg(long, conflicts_with = "service")]
     unverified: bool,
@@ -25,9 +27,16 @@ pub(super) fn set(
     target: &Target,
     who: &Who,
     (phone_number, country_code): (PhoneNumber, CountryCode),
-    Proof { code, unverified }: Proof,
+    Proof { code_file, unverified }: Proof,
     json: Json,
 ) -> Result<()> {
+    // Not an option, because every user of the machine sees the options of a process.
+    let read = |file: PathBuf| match file.as_os_str() == "-" {
+        true => secret("code-file", std::io::stdin().lock()),
+        false => secret_file("code-file", &file),
+    };
+    let code = code_file.map(read).transpose()?;
+    let code = code.map(|code| code.expose().parse::<VerificationCode>()).transpose()?;
     let (service, user_id) = who.of(target)?;
     match code {
         Some(code) if !target.is_operated() => {

@@ -58,7 +58,10 @@ impl Engine {
         let decide = move |view: &mut View, trail: &mut Trail| {
             let found = match numbers::may_have(view, app, &new)? {
                 Ok(found) => found,
-                Err(refused) => return Ok(Outcome::Refused(refused)),
+                Err(refused) => {
+                    trail.refuse(noted(refused, Noted::of(user_id, AuditVerdict::Refused)));
+                    return Ok(Outcome::Refused(refused));
+                }
             };
             let of =
                 |verdict| Noted { number: Some(masked.clone()), ..Noted::of(user_id, verdict) };
@@ -88,6 +91,15 @@ impl Engine {
             Outcome::NotProven(checked) => self.reply_to_check(checked, now).map(drop),
             Outcome::Refused(refused) => Err(rejected(refused, now)),
         }
+    }
+}
+
+/// Returns the audit entry of a refusal, so that tries of many numbers can be seen.
+fn noted(refused: Refused, of: Noted) -> Noted {
+    match refused {
+        Refused::Locked => of.barred(Barred::Account),
+        Refused::Taken => of.because(Some("taken")),
+        Refused::NoUser | Refused::Returned | Refused::NotAllowed => of,
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) fn sent(
         Ok(What::Push { notice: Notice::Request(uuid), .. }) => {
             pushes::accepted(view, user_id(&job), &uuid)?;
         }
-        // The row of the code has the first route already.
-        Ok(What::Message { code: Some(code), .. }) if job.attempts > 1 => {
+        // The row of the code has the route already by which the first attempt was to go.
+        Ok(What::Message { code: Some(code), .. }) if job.epoch > 1 => {
             let key = (job.subject.clone(), job.action.clone());
             codes::went_by(view, key, &code, &job.route)?;
         }
