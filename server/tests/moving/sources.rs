@@ -52,6 +52,10 @@ fn an_export_of_google_authenticator_is_read_for_one_issuer() {
     let (printed, errors) = import(&machine, &format, "google-authenticator.txt");
     assert_eq!(printed, "created=0 unchanged=0 conflicting=0 bad=1");
     assert!(errors.contains("has apps of 2 issuers: choose the one by --issuer NAME"), "{errors}");
+    // Nor do labels say at which service an account is.
+    let (printed, errors) = import(&machine, &format[..2], "google-authenticator.txt");
+    assert_eq!(printed, "created=0 unchanged=0 conflicting=0 bad=1");
+    assert!(errors.contains("has apps of 2 issuers: choose the one by --issuer NAME"), "{errors}");
     let other = [&format[..], &["--issuer", "Bank"]].concat();
     let (_, errors) = import(&machine, &other, "google-authenticator.txt");
     assert!(errors.contains("has no app of this issuer"), "{errors}");
@@ -65,6 +69,12 @@ fn an_export_of_google_authenticator_is_read_for_one_issuer() {
     logs_in(&service, ada, &totp(&bytes_0_to_31(), Algorithm::Sha256, 8, 30));
     let (printed, _) = import(&machine, &format, "google-authenticator.txt");
     assert_eq!(printed, "created=0 unchanged=1 conflicting=0 bad=1");
+    let labelled = Machine::new();
+    let format = ["--format", "otpauth", "--issuer", "Example"];
+    let (printed, errors) = import(&labelled, &format, "google-authenticator.txt");
+    assert_eq!(printed, "created=1 unchanged=0 conflicting=0 bad=1", "{errors}");
+    labelled.ok(&["export", "labelled.jsonl"]);
+    assert_eq!(labelled.objects("labelled.jsonl")[0]["email"], "ada@example.com");
     // The hash function is in an export.
     machine.ok(&["export", "--secrets", "out.jsonl"]);
     let apps = &machine.objects("out.jsonl")[0]["authenticators"];

@@ -195,8 +195,11 @@ fn of_one_issuer(
             false => Ok(found),
         };
     }
-    let issuers: BTreeSet<_> = found.iter().map(|app| app.issuer.as_deref()).collect();
-    match options.user.is_some() && issuers.len() > 1 {
+    // Without a user, too: an account may have the same name at other services.
+    let known = found.iter().filter(|app| !is_unread(app));
+    let issuers: BTreeSet<_> =
+        known.map(|app| app.issuer.as_ref().map(|name| name.to_lowercase())).collect();
+    match issuers.len() > 1 {
         true => Err(problem(format!(
             "has apps of {} issuers: choose the one by --issuer NAME whose codes are right here",
             issuers.len()
