@@ -201,6 +201,26 @@ fn an_export_of_privacyidea_has_several_users() {
 }
 
 #[test]
+fn users_of_several_realms_of_privacyidea_are_not_imported_at_once() {
+    let machine = Machine::new();
+    let of = |owner, byte: &str| format!("{owner}, TOTP1, {}, totp, 6, 30\n", byte.repeat(20));
+    let import = ["import", "--format", "privacyidea", "realms.csv"];
+    for other in ["ada@sales", "ada"] {
+        machine.write("realms.csv", &[of("ada@lab", "07"), of(other, "08")].concat());
+        let (printed, errors) = machine.fails_with(&import);
+        assert!(printed.starts_with("created=0 unchanged=0 conflicting=0 bad=1"), "{printed}");
+        assert!(errors.contains("has users of 2 realms, who may have the same names"), "{errors}");
+        assert!(!errors.contains("0707"), "{errors}");
+    }
+    machine.write("realms.csv", &of("ada@lab", "07"));
+    machine.ok(&import);
+    // A user of another realm who has the name is no user of here, and is in conflict.
+    machine.write("realms.csv", &of("ada@sales", "08"));
+    let (printed, _) = machine.fails_with(&import);
+    assert!(printed.starts_with("created=0 unchanged=0 conflicting=1 bad=0"), "{printed}");
+}
+
+#[test]
 fn options_of_other_programs_are_for_their_files_only() {
     let machine = Machine::new();
     machine.write("users.csv", "login\nada\n");

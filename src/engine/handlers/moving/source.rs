@@ -111,15 +111,15 @@ impl SourceFormat {
         let text = std::str::from_utf8(file).map_err(|_| wrong("FILE", "is not UTF-8"))?;
         let text = text.trim_start_matches('\u{feff}');
         let found = match self {
-            SourceFormat::Otpauth => uris::read(text, user.as_ref()),
-            SourceFormat::PamGoogleAuthenticator => tables::google_authenticator(text, user),
-            SourceFormat::PamOath => tables::users_oath(text),
-            SourceFormat::FreeOtp => freeotp::read(text, user)?,
+            SourceFormat::Otpauth => Ok(uris::read(text, user.as_ref())),
+            SourceFormat::PamGoogleAuthenticator => Ok(tables::google_authenticator(text, user)),
+            SourceFormat::PamOath => Ok(tables::users_oath(text)),
+            SourceFormat::FreeOtp => Ok(freeotp::read(text, user)?),
             SourceFormat::PrivacyIdea => {
                 tables::privacyidea(text, options.algorithm.unwrap_or_default())
             }
         };
-        Ok(match of_one_issuer(found, options) {
+        Ok(match found.and_then(|found| of_one_issuer(found, options)) {
             Ok(found) => users(found),
             Err(problem) => vec![(1, Err(problem))],
         })

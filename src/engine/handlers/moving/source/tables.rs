@@ -4,6 +4,7 @@ use super::super::fields::bytes_of_hex;
 use super::{App, HOTP, SourceApp, named, problem};
 use crate::engine::handlers::moving::Problem;
 use crate::otp::{Algorithm, decode_secret};
+use std::collections::BTreeSet;
 
 /// The steps by which a phone's clock may be off.
 const SKEW: i64 = 1;
@@ -84,19 +85,29 @@ fn of_users_oath(kind: &str, secret: Option<&str>) -> Result<App, Problem> {
 }
 
 /// Reads lines of an owner, a serial number, a secret, a type, the digits and the period. The file does not name the
-/// hash function.
-pub(super) fn privacyidea(text: &str, algorithm: Algorithm) -> Vec<SourceApp> {
+/// hash function. A file of several realms is rejected: names of different persons may be equal in them.
+pub(super) fn privacyidea(text: &str, algorithm: Algorithm) -> Result<Vec<SourceApp>, Problem> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(line, text)| {
-            let columns: Vec<&str> = text.split(',').map(str::trim).collect();
-            let owner = columns.first().copied().unwrap_or_default();
-            // An owner is a name and a realm, and the name may be an address.
-            let name = owner.rsplit_once('@').map_or(owner, |(name, _)| name);
-            let app = of_privacyidea(owner, &columns, algorithm);
-            SourceApp { line, owner: owner.to_owned(), user: named(name), issuer: None, app }
-        })
-        .collect()
+    let mut realms = BTreeSet::new();
+    let found = lines.map(|(line, text)| {
+        let columns: Vec<&str> = text.split(',').map(str::trim).collect();
+        let owner = columns.first().copied().unwrap_or_default();
+        // An owner is a name and a realm, and the name may be an address.
+        let (name, realm) = owner.rsplit_once('@').unwrap_or((owner, ""));
+        let app = of_privacyidea(owner, &columns, algorithm);
+        if app.is_ok() {
+            realms.insert(realm);
+        }
+        SourceApp { line, owner: owner.to_owned(), user: named(name), issuer: None, app }
+    });
+    let found: Vec<_> = found.collect();
+    match realms.len() > 1 {
+        true => Err(problem(format!(
+            "has users of {} realms, who may have the same names: import a file with the lines of one realm",
+            realms.len()
+        ))),
+        false => Ok(found),
+    }
 }
 
 fn of_privacyidea(owner: &str, columns: &[&str], algorithm: Algorithm) -> Result<App, Problem> {
