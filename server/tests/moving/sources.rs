@@ -3,6 +3,7 @@
 use super::machine::Machine;
 use seconder::otp::{Algorithm, Totp};
 use seconder::{Handle, Service, Verdict, Verify};
+use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The secret of the first app in each file.
@@ -149,6 +150,42 @@ fn a_file_of_pam_google_authenticator_is_of_one_user() {
         let errors = machine.fails(&import);
         assert!(errors.contains(reason) && !errors.contains("GVVB"), "{errors}");
     }
+}
+
+/// Runs the recipe of docs/migrate.md in place of a reader, for homes of two users.
+#[test]
+fn files_of_pam_google_authenticator_are_those_of_the_owners_of_homes() {
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+    let machine = Machine::new();
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: only root can become another user");
+        return;
+    }
+    let (_, recipe) = include_str!("../../../docs/migrate.md").split_once("for home in").unwrap();
+    let recipe = format!("for home in{}", recipe.split_once("```").unwrap().0);
+    let recipe = recipe.replace("/home/*", &format!("{}/*", machine.path("home").display()));
+    let recipe =
+        recipe.replace("seconder import", &format!("seconder import --database {}", machine.url()));
+    fs::set_permissions(machine.path(""), PermissionsExt::from_mode(0o755)).unwrap();
+    let file = "home/daemon/.google_authenticator";
+    for (name, user) in [("daemon", 1), ("bin", 2), ("games", 5)] {
+        let home = machine.path("home").join(name);
+        fs::create_dir_all(&home).unwrap();
+        chown(&home, Some(user), Some(user)).unwrap();
+    }
+    fs::copy(sample("google_authenticator"), machine.path(file)).unwrap();
+    fs::set_permissions(machine.path(file), PermissionsExt::from_mode(0o400)).unwrap();
+    chown(machine.path(file), Some(1), Some(1)).unwrap();
+    // What a user who has no right to read it can do.
+    let others = ["bin", "games"].map(|name| format!("home/{name}/.google_authenticator"));
+    fs::hard_link(machine.path(file), machine.path(&others[0])).unwrap();
+    symlink(machine.path(file), machine.path(&others[1])).unwrap();
+    lchown(machine.path(&others[1]), Some(5), Some(5)).unwrap();
+    let output = machine.shell(&recipe);
+    let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(printed, "created=1 unchanged=0 conflicting=0 bad=0\n");
+    machine.ok(&["export", "users.jsonl"]);
+    assert_eq!(machine.objects("users.jsonl")[0]["login"], "daemon");
 }
 
 #[test]
