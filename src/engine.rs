@@ -95,7 +95,7 @@ impl Engine {
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
         let path = handlers::settings::database_file(path)?;
         settings.check_application()?;
-        let keyring = settings.keyring.as_deref();
+        let keyring = settings.keyring.as_ref();
         let check = |path: &Path, listed: &_| handlers::keys::check(listed, path, keyring);
         let database = store::Sqlite::open_checked(path, settings.must_exist, &check)?;
         let ring = handlers::keys::ring(&database, database.path().unwrap_or(path), &settings)?;

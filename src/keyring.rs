@@ -16,6 +16,7 @@ pub use key::KeyId;
 use crate::engine::Engine;
 use crate::{Error, Result};
 use file::Version;
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,6 +58,21 @@ impl Keys {
 #[derive(Clone, Debug)]
 pub struct Keyring {
     path: PathBuf,
+    loaded: Option<Loaded>,
+}
+
+/// The keys of a file that the process may not be able to read again.
+#[derive(Clone)]
+struct Loaded {
+    keys: Arc<Keys>,
+    version: Version,
+}
+
+impl fmt::Debug for Loaded {
+    /// Writes no key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Loaded")
+    }
 }
 
 /// A key of a ring, without its key material.
@@ -74,7 +90,23 @@ pub struct KeyInfo {
 impl Keyring {
     /// Returns the keyring in this file, which need not exist yet.
     pub fn at(path: impl Into<PathBuf>) -> Keyring {
-        Keyring { path: path.into() }
+        Keyring { path: path.into(), loaded: None }
+    }
+
+    /// Reads the keys now, for an engine that is opened when the process can no longer read the file: root has become
+    /// another user, say. That engine notices no key that is added later.
+    ///
+    /// # Errors
+    /// As for [`Keyring::keys`].
+    #[doc(hidden)]
+    pub fn load(mut self) -> Result<Keyring> {
+        self.loaded = Some(self.latest()?);
+        Ok(self)
+    }
+
+    /// Returns whether the file is there, or its keys were read.
+    pub(crate) fn exists(&self) -> bool {
+        self.loaded.is_some() || self.path.exists()
     }
 
     /// Returns the keyring that an engine creates next to a database file: `seconder.db.keys` for
@@ -128,7 +160,7 @@ impl Keyring {
     /// [`Error::Storage`] if the file does not exist, can be read by others, belongs to a user
     /// other than the process's own or root, or is damaged.
     pub fn keys(&self) -> Result<Vec<KeyInfo>> {
-        let (keys, _, _) = self.read()?;
+        let keys = self.latest()?.keys;
         let infos = keys.keys.iter().enumerate().map(|(place, key)| KeyInfo {
             id: key.id,
             created_at: Duration::from_secs(key.created_at),
@@ -197,7 +229,14 @@ impl Keyring {
 
     /// Fails if the key cannot be removed, even if no value was sealed with it.
     pub(crate) fn check_removable(&self, id: KeyId) -> Result<()> {
-        let (keys, _, _) = self.read()?;
+        if self.loaded.is_some() {
+            let shown = self.path.display();
+            return Err(Error::storage(format!(
+                "the keyring {shown} belongs to root, and this process has become the owner of the database, who cannot \
+                 replace it: run this with --keyring and a copy by `cp -p` that belongs to that user, and put it back"
+            )));
+        }
+        let keys = self.latest()?.keys;
         self.removable(&keys, id).map(drop)
     }
 
@@ -226,6 +265,15 @@ impl Keyring {
     fn unknown(&self, id: KeyId) -> Error {
         let shown = self.path.display();
         Error::storage(format!("the keyring {shown} has no key {id}: `seconder keyring list`"))
+    }
+
+    /// Returns the keys that were loaded, or else those of the file.
+    fn latest(&self) -> Result<Loaded> {
+        if let Some(loaded) = &self.loaded {
+            return Ok(loaded.clone());
+        }
+        let (keys, version, _) = self.read()?;
+        Ok(Loaded { keys: Arc::new(keys), version })
     }
 
     fn read(&self) -> Result<(Keys, Version, File)> {
@@ -270,14 +318,17 @@ impl Ring {
 
     /// Opens the ring in a file that exists.
     pub(crate) fn open(file: Keyring) -> Result<Ring> {
-        let (keys, version, _) = file.read()?;
-        let inner = Inner { keys: Arc::new(keys), version: Some(version) };
+        let Loaded { keys, version } = file.latest()?;
+        let inner = Inner { keys, version: Some(version) };
         Ok(Ring { file: Some(file), inner: Mutex::new(inner) })
     }
 
     /// Opens the ring in a file, which is created if it is missing. It is on disk when this
     /// returns.
     pub(crate) fn open_or_create(file: Keyring) -> Result<Ring> {
+        if file.loaded.is_some() {
+            return Ring::open(file);
+        }
         let found = match file::read(&file.path)? {
             Some(found) => found,
             None => {

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::app_settings::app_settings;
 use crate::engine::operator::AppSettings;
 use crate::engine::{Deliver, EngineSettings, Post};
+use crate::keyring::Keyring;
 use crate::model::CallbackMethod;
 #[cfg(feature = "https")]
 use crate::remote::Dialer;
@@ -34,6 +35,14 @@ impl Settings {
     #[doc(hidden)]
     pub fn changed_by(mut self, name: &str) -> Settings {
         self.engine.operator = Some(name.into());
+        self
+    }
+
+    /// Sets the keyring like [`Settings::keyring`], with keys that may have been read before.
+    #[doc(hidden)]
+    pub fn loaded_keyring(mut self, keyring: Keyring) -> Settings {
+        self.given.push("keyring");
+        self.engine.keyring = Some(keyring);
         self
     }
 

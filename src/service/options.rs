@@ -63,6 +63,14 @@ impl Keep<String> for Option<Secret> {
     }
 }
 
+#[cfg(feature = "engine")]
+impl Keep<PathBuf> for Option<crate::keyring::Keyring> {
+    fn keep(&mut self, value: PathBuf) -> bool {
+        *self = Some(crate::keyring::Keyring::at(value));
+        true
+    }
+}
+
 impl Keep<bool> for bool {
     fn keep(&mut self, value: bool) -> bool {
         *self = value;

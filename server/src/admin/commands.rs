@@ -119,8 +119,8 @@ impl Database {
             Some(names) => settings.names(names),
             None => settings,
         };
-        let settings = match self.ring_file().filter(|_| Scheme::of(url) != Some(Scheme::Sandbox)) {
-            Some(file) => settings.keyring(file),
+        let settings = match self.keyring().filter(|_| Scheme::of(url) != Some(Scheme::Sandbox)) {
+            Some(keyring) => settings.loaded_keyring(keyring),
             None => settings,
         };
         Ok(match (&self.api_key_file, self.app) {
@@ -141,6 +141,16 @@ impl Database {
     /// Returns the keyring that the options name, or that systemd has passed.
     pub(crate) fn ring_file(&self) -> Option<PathBuf> {
         self.keyring.clone().or_else(|| credential("keyring").filter(|_| !self.is_sandbox()))
+    }
+
+    /// Returns the keyring in that file, or what root has read of it.
+    pub(crate) fn keyring(&self) -> Option<Keyring> {
+        let file = self.ring_file()?;
+        #[cfg(unix)]
+        if let Some(keyring) = crate::admin::owner::keyring(&file) {
+            return Some(keyring);
+        }
+        Some(Keyring::at(file))
     }
 
     /// Returns the names that the options give; `None` if there is no such option.
@@ -182,6 +192,8 @@ impl Database {
     fn existing_settings(&self) -> Result<Settings> {
         self.require_machine()?;
         self.require_stored()?;
+        #[cfg(unix)]
+        crate::admin::owner::load_keyring(self)?;
         // A file with a key may be root's own. For an application by its id, the database is opened at once.
         if self.api_key_file.is_none() {
             self.become_owner()?;

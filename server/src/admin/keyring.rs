@@ -110,7 +110,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
 /// Returns the keyring that the options name, without a look at the database.
 fn ring(database: &Database) -> Result<Keyring> {
     database.require_machine()?;
-    database.become_owner()?;
+    #[cfg(unix)]
+    crate::admin::owner::become_owner_of_keyring(database)?;
     match (database.ring_file(), database.path()) {
         (Some(file), _) => Ok(Keyring::at(file)),
         // It is next to the file itself, and not to a link.

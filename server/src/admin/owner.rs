@@ -6,6 +6,7 @@ use crate::admin::commands::{invalid, user_name};
 use nix::errno::Errno;
 use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist, setgid, setgroups, setuid};
 use seconder::Result;
+use seconder::keyring::Keyring;
 use std::ffi::CString;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +15,9 @@ use std::sync::OnceLock;
 
 /// The owner that this process has become, and the user who has called it.
 static NOW: OnceLock<Owner> = OnceLock::new();
+
+/// A keyring of root's own, which was read before.
+static RING: OnceLock<Keyring> = OnceLock::new();
 
 struct Owner {
     name: String,
@@ -24,18 +28,61 @@ struct Owner {
 /// the folder where it would be created. A link belongs to the user who made it.
 pub(crate) fn found(database: &Database) -> Option<Metadata> {
     let file = database.path().filter(|_| geteuid().is_root())?;
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     // Of what cannot be read, nothing is opened either.
-    let found = file.symlink_metadata().or_else(|_| folder.unwrap_or(Path::new(".")).metadata());
+    let found = file.symlink_metadata().or_else(|_| folder(file).metadata());
     found.ok().filter(|found| found.uid() != 0)
 }
 
-/// Becomes the owner of the database for good, with all the groups of that user, if root runs this.
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Becomes the owner of the database for good, with all the groups of that user, if root runs this. A keyring that
+/// belongs to root is read before.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the system does not allow it.
+/// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the system does not allow it, and
+/// [`Error::Storage`](seconder::Error::Storage) if that keyring cannot be read.
 pub(crate) fn become_owner(database: &Database) -> Result<()> {
-    let Some(found) = found(database) else { return Ok(()) };
+    load_keyring(database)?;
+    found(database).map_or(Ok(()), |found| become_user(&found))
+}
+
+/// Reads a keyring that belongs to root, if this is about to become the owner of the database.
+///
+/// # Errors
+/// [`Error::Storage`](seconder::Error::Storage) if it cannot be read.
+pub(crate) fn load_keyring(database: &Database) -> Result<()> {
+    let ring = found(database).and_then(|_| database.ring_file()).filter(|ring| is_of_root(ring));
+    if let Some(keyring) = ring.map(|ring| Keyring::at(ring).load()).transpose()? {
+        let _ = RING.set(keyring);
+    }
+    Ok(())
+}
+
+/// Becomes the owner of a keyring for good, or else of the database, if root runs this and the keyring is not root's.
+///
+/// # Errors
+/// As for [`become_owner`].
+pub(crate) fn become_owner_of_keyring(database: &Database) -> Result<()> {
+    match database.ring_file().filter(|ring| is_of_root(ring)) {
+        Some(_) => Ok(()),
+        None => become_owner(database),
+    }
+}
+
+/// Returns whether a file and its folder belong to root, and the file is no link of another user.
+fn is_of_root(file: &Path) -> bool {
+    let owners = [folder(file).metadata(), file.symlink_metadata(), file.metadata()];
+    owners.into_iter().all(|found| found.is_ok_and(|found| found.uid() == 0))
+}
+
+/// Returns the keyring in this file, if it was read before.
+pub(crate) fn keyring(file: &Path) -> Option<Keyring> {
+    RING.get().filter(|keyring| keyring.path() == file).cloned()
+}
+
+fn become_user(found: &Metadata) -> Result<()> {
     let user = User::from_uid(Uid::from_raw(found.uid())).ok().flatten();
     let name =
         user.as_ref().map_or_else(|| format!("uid:{}", found.uid()), |user| user.name.clone());

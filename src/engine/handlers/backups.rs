@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::engine::model::clock::{System, Time};
 use crate::engine::operations::audit::AuditVerdict;
 use crate::engine::store::{self, Copied};
-use crate::keyring::KeyId;
+use crate::keyring::{KeyId, Keyring};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub fn restore(
     copy: &Path,
     database: &Path,
     replace: bool,
-    keyring: Option<&Path>,
+    keyring: Option<&Keyring>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<()> {
     let check = |listed: &BTreeSet<KeyId>| keys::check(listed, database, keyring);

@@ -14,10 +14,7 @@ pub(in crate::engine) fn ring(
     path: &Path,
     settings: &EngineSettings,
 ) -> Result<Ring> {
-    let file = match &settings.keyring {
-        Some(file) => Keyring::at(file),
-        None => Keyring::beside(path),
-    };
+    let file = settings.keyring.clone().unwrap_or_else(|| Keyring::beside(path));
     let using = database.begin()?;
     let listed = listed(database)?;
     drop(using);
@@ -31,12 +28,13 @@ pub(in crate::engine) fn ring(
 pub(in crate::engine) fn check(
     listed: &BTreeSet<KeyId>,
     path: &Path,
-    keyring: Option<&Path>,
+    keyring: Option<&Keyring>,
 ) -> Result<()> {
     if listed.is_empty() {
         return Ok(());
     }
-    let ring = existing(keyring.map_or_else(|| Keyring::beside(path), Keyring::at), path, listed)?;
+    let file = keyring.cloned().unwrap_or_else(|| Keyring::beside(path));
+    let ring = existing(file, path, listed)?;
     let keys = ring.last_keys();
     let missing: Vec<&KeyId> = listed.iter().filter(|id| keys.get(**id).is_none()).collect();
     if missing.is_empty() { Ok(()) } else { Err(wrong_ring(&ring, &missing)) }
@@ -44,7 +42,7 @@ pub(in crate::engine) fn check(
 
 /// Returns the ring in this file, which must be there because the database has secrets.
 fn existing(file: Keyring, path: &Path, listed: &BTreeSet<KeyId>) -> Result<Ring> {
-    if !file.path().exists() {
+    if !file.exists() {
         let ids: Vec<_> = listed.iter().map(ToString::to_string).collect();
         return Err(Error::storage(format!(
             "there is no keyring {}, without which the secrets in {} cannot be read: restore it from \
@@ -68,7 +66,7 @@ pub(in crate::engine) fn named_ring(settings: &EngineSettings) -> Result<Ring> {
              one with `seconder keyring create FILE` and copy it to each machine",
         ));
     };
-    Ring::open(Keyring::at(file))
+    Ring::open(file.clone())
 }
 
 /// The result of [`Engine::reseal`].

@@ -7,19 +7,20 @@ use crate::engine::model::clock::{System, Time};
 #[cfg(feature = "postgres")]
 use crate::engine::store::Postgres;
 use crate::engine::{Clock, Deliver, NumberLookup, Post, PushHosts, Random, SendPush};
+use crate::keyring::Keyring;
 use crate::model::ApiKey;
 #[cfg(feature = "postgres")]
 use crate::postgres::Dialer;
 use crate::wire::Names;
 use crate::{Error, Result, Scheme};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 #[derive(Clone)]
 pub(crate) struct EngineSettings {
     pub(crate) api_key: Option<ApiKey>,
     pub(crate) must_exist: bool,
-    pub(crate) keyring: Option<PathBuf>,
+    pub(crate) keyring: Option<Keyring>,
     pub(crate) app: AppSettings,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,

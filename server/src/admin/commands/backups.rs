@@ -26,9 +26,9 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path, json: Jso
     };
     database.become_owner()?;
     let mut shown = Progress::default();
-    let keyring = database.ring_file();
+    let keyring = database.keyring();
     let progress = |copied, all| shown.show(copied, all);
-    seconder::engine::restore(copy, path, replace, keyring.as_deref(), progress)?;
+    seconder::engine::restore(copy, path, replace, keyring.as_ref(), progress)?;
     // The audit has the name of the user who did it.
     database.existing()?.require_engine()?.spend_codes()?;
     spent(json, "restored")
