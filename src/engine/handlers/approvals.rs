@@ -342,14 +342,16 @@ impl Engine {
     }
 }
 
+/// Returns the digits of the number of a request. An adapter that asks for two must not lower what the operator has set.
+fn digits(asked: Option<u64>, least: u64) -> u64 {
+    asked.map_or(least, |asked| if asked == 0 { 0 } else { asked.max(least) })
+}
+
 impl Handle<CreateApproval> for Engine {
     fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(self.app.settings.approval_seconds);
-        // An adapter that asks for two digits must not lower what the operator has set.
-        let least = u64::from(self.app.settings.limits.number_digits);
-        let length =
-            call.number_digits.map_or(least, |own| if own == 0 { 0 } else { own.max(least) });
+        let length = digits(call.number_digits, self.app.settings.limits.number_digits.into());
         let number = clock::digits(self.random(), u8::try_from(length).unwrap_or(0))?;
         let number = Zeroizing::new(number);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
