@@ -7,6 +7,7 @@
 use crate::header::{Header, name_of, read, root};
 use crate::tools::{self, Folder, library, run};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::model::Secret;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -205,10 +206,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// succeeded, and its output.
 fn login(program: &Path, input: impl Fn(&Path) -> Vec<Input>) -> (bool, String) {
     let folder = Folder::new();
+    let shown = folder.path().join(SHOWN);
     let mut child = tools::command(program)
         .current_dir(folder.path())
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
+        .stdout(fs::File::create(&shown).unwrap())
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -216,9 +218,12 @@ fn login(program: &Path, input: impl Fn(&Path) -> Vec<Input>) -> (bool, String) 
         writeln!(stdin, "{}", line()).unwrap();
     }
     drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    let status = child.wait().unwrap();
+    (status.success(), fs::read_to_string(shown).unwrap())
 }
+
+/// The file with the output, which a user reads before the program has ended.
+const SHOWN: &str = "shown";
 
 /// A line of input. It is a function, as a code is only known once the message was delivered.
 type Input = Box<dyn Fn() -> String>;
@@ -288,12 +293,14 @@ fn the_example_accepts_a_right_code_or_an_approval() {
 
 /// The input of a user who responds on a phone. The phone uses the database from this process.
 fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Input> {
+    let shown = folder.join(SHOWN);
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let phone = move || {
         let service = within("no database was created", || seconder::open(&url).ok());
         let engine = service.engine().unwrap();
         let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
         let device = engine.register_device(user.user_id, DeviceType::Android).unwrap();
+        let shown = shown.clone();
         thread::spawn(move || {
             let engine = service.engine().unwrap();
             let uuid = within("no approval request was created", || {
@@ -302,13 +309,19 @@ fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Input> {
             });
             let device_secret = device.secret;
             let device_id = device.device_id;
+            let number = within("no number was shown", || {
+                let shown = fs::read_to_string(&shown).ok()?;
+                let (_, rest) = shown.split_once("Please type ")?;
+                rest.split_once(" on your phone.\n").map(|(number, _)| Secret::new(number))
+            });
+            let number = Some(number).filter(|_| response == ApprovalResponse::Approve);
             let _approval = engine
                 .respond_to_approval(&RespondToApproval {
                     uuid,
                     device_id,
                     device_secret,
                     response,
-                    number: None,
+                    number,
                 })
                 .unwrap();
         });

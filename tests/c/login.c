@@ -220,7 +220,7 @@ static void responds(void)
                seconder_respond_to_approval(
                    service, seconder_approval_requests_request(requests, 0)->uuid,
                    seconder_device_id(phone), seconder_device_secret(phone), response,
-                   *number == '\0' ? NULL : number, NULL, &error));
+                   *number == '\0' || same(response, "deny") ? NULL : number, NULL, &error));
     seconder_approval_requests_free(requests);
 }
 

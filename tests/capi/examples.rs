@@ -188,7 +188,8 @@ pub(super) fn respond_to_one(
         engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
     });
     let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
-    let number = number.map(Secret::new);
+    // A request that is denied needs none.
+    let number = number.filter(|_| response == ApprovalResponse::Approve).map(Secret::new);
     let response =
         RespondToApproval { uuid: request.uuid, device_id, device_secret, response, number };
     let _ = engine.respond_to_approval(&response).unwrap();
