@@ -215,12 +215,17 @@ static void responds(void)
     EXPECT(SECONDER_OK,
            seconder_open_approvals(service, seconder_device_id(phone),
                                    seconder_device_secret(phone), &requests, &error));
-    if (seconder_approval_requests_request_count(requests) > 0)
-        EXPECT(SECONDER_OK,
-               seconder_respond_to_approval(
-                   service, seconder_approval_requests_request(requests, 0)->uuid,
-                   seconder_device_id(phone), seconder_device_secret(phone), response,
-                   *number == '\0' || same(response, "deny") ? NULL : number, NULL, &error));
+    /* A request with a number is approved once the login has shown it. */
+    if (seconder_approval_requests_request_count(requests) > 0) {
+        const seconder_approval_request *request = seconder_approval_requests_request(requests, 0);
+        bool denies = same(response, "deny");
+        if (denies || request->number_digits == 0 || *number != '\0')
+            EXPECT(SECONDER_OK,
+                   seconder_respond_to_approval(
+                       service, request->uuid, seconder_device_id(phone),
+                       seconder_device_secret(phone), response,
+                       denies || request->number_digits == 0 ? NULL : number, NULL, &error));
+    }
     seconder_approval_requests_free(requests);
 }
 
