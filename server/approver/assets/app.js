@@ -73,7 +73,7 @@ async function cycle() {
   if (active().length < served) {
     announce(t("removed.text"));
     // The others have noticed by themselves, or show nothing of the account.
-    if (["codes", "devices"].includes(document.body.dataset.screen)) route();
+    if (/codes|devices/.test(location.hash)) route();
   }
   current?.update?.();
   timer = setTimeout(cycle, POLL);
