@@ -254,7 +254,7 @@ def test_an_enrolment_of_a_user_who_is_logged_in(client: FlaskClient, sandbox: S
     enrol(app, "ada", None)
     password(client, "new")
     sandbox.service.request_sms(1)
-    assert client.post("/enrol", data={"code": "0000000"}).status_code == 500 and is_in(client)
+    assert client.post("/enrol", data={"code": "0000000"}).status_code == 401 and is_in(client)
     assert client.post("/enrol", data={"code": sandbox.code(1)}).text == "done"
     assert is_in(client) and client.get("/transfer").text == "done"
 
