@@ -27,6 +27,7 @@ __all__ = [
     "headers",
     "open",
     "query",
+    "read_source",
     "sign",
     "signed_parameters",
     "verify_callback",
