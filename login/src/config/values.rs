@@ -357,7 +357,7 @@ fn message(text: &str) -> Option<String> {
     right.then(|| text.to_owned())
 }
 
-/// Reads addresses, each with a port or without. The word for the system's resolver is none: that would start threads in
+/// Reads addresses, each with a port or without. The word for the system's resolver is rejected: that would start threads in
 /// the program that asks, and load what `nsswitch.conf` names.
 fn addresses(text: &str) -> Option<Vec<String>> {
     words(text).filter(|words| words.iter().all(|word| word != "system"))

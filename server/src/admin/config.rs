@@ -145,7 +145,7 @@ fn complete(file: &Path, settings: &[Setting], wrong: Vec<Problem>) -> seconder:
 /// settings that it cannot be used with.
 ///
 /// # Errors
-/// All errors in the file; those of the command line are returned inside.
+/// All errors in the file; an error of the command line is returned inside.
 pub(crate) fn command() -> seconder::Result<Result<Program, clap::Error>> {
     arguments().map(Program::try_parse_from)
 }

@@ -29,7 +29,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// The formats of an import: those of an export, and those of other programs.
+/// The formats of an import: the one of an export, and the formats of other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ImportFormat {
     /// One JSON object in each line.

@@ -1,5 +1,5 @@
-//! Operations and calls of operators, on a listener of their own. The token is checked before anything else, whatever the
-//! path is, and before a body is read.
+//! Operations and calls of operators, on a listener of their own. The token is checked before the
+//! path and the body are read.
 
 use crate::edge::bodies::Bodies;
 use crate::edge::calls::Call as InProgress;
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// The most operations at once. They have threads apart from those of calls: a long one holds up no login.
+/// The most operations at once. They have threads of their own: a long one holds up no login.
 const AT_ONCE: usize = 8;
 /// The number of tokens that are remembered because they were right.
 const REMEMBERED: usize = 64;

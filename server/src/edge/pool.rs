@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 /// The most calls that use the database at once. The calls that arrive while one batch of changes is written form the
 /// next one, so fewer threads would mean more commits; more of them only wait.
 const CALLS: usize = 64;
-/// The most calls that wait for others at once: for gateways, which have few threads each, for look-ups, of which there
-/// are 32, or for the service behind a relay.
+/// The most calls that wait for others at once: for gateways, which have few threads each, for 32 look-ups, or for
+/// the service behind a relay.
 const WAITING: usize = 128;
 /// The most calls that may wait for a thread.
 const QUEUED: usize = 1024;

@@ -22,7 +22,7 @@ const OF_DATABASE: &str = "storage: ";
 /// The message of the line of a request.
 pub(crate) const REQUEST: &str = "request";
 
-/// How much a line matters. Those of a level and of all before it are logged.
+/// How much a line matters. Lines of a level and of all before it are logged.
 ///
 /// One rule decides for every line, by what it asks of a person. So `journalctl -p warning` shows what needs one, and
 /// nothing else.

@@ -10,7 +10,7 @@ const HAS_PASSWORD: &str = "must not hold a password, which every user of this m
                             file in the format of .pgpass, and name that in the URL by passfile=FILE, as in \
                             postgres://user@host/database?passfile=/etc/seconder/pgpass";
 
-/// Reads a URL. Unlike those of other parsers, its errors do not repeat the value.
+/// Reads a URL. Its errors do not repeat the value, unlike other parsers.
 #[derive(Clone)]
 pub(super) struct DatabaseUrl;
 

@@ -25,7 +25,7 @@ pub(crate) fn usage(arg: &Arg) -> String {
     }
 }
 
-/// Returns options as a list; an empty text if there are none.
+/// Returns options as a list; an empty text without any.
 pub(crate) fn list(options: &[&Arg]) -> String {
     match options.is_empty() {
         true => String::new(),
