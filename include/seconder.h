@@ -1429,8 +1429,8 @@ typedef struct seconder_create_approval_options {
     /**
      * The number of digits of a number that the reply carries, the application shows, and the user
      * has to type on the device to approve the request: 2, 3 or 6, or -1 for none. An engine
-     * raises a smaller number to that of the application. Default: as the application has it, none
-     * at first.
+     * raises a smaller number to the application's. Default: as the application has it, none at
+     * first.
      */
     int64_t number_digits;
 } seconder_create_approval_options;

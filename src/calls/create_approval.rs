@@ -44,12 +44,12 @@ pub struct CreateApproval {
     pub seconds_to_expire: Option<u64>,
     /// The number of digits of a number that the reply carries, the application shows, and the user
     /// has to type on the device to approve the request: 0 for none, 2, 3 or 6. An engine raises a smaller
-    /// number but 0 to that of the application. Default: as the application has it, 0 at first.
+    /// number but 0 to the application's. Default: as the application has it, 0 at first.
     #[cfg_attr(
         false,
         c = "The number of digits of a number that the reply carries, the application shows, and \
              the user has to type on the device to approve the request: 2, 3 or 6, or -1 for \
-             none. An engine raises a smaller number to that of the application. Default: as the application \
+             none. An engine raises a smaller number to the application's. Default: as the application \
              has it, none at first."
     )]
     #[cfg_attr(false, c(zero))]

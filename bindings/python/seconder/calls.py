@@ -454,8 +454,8 @@ class Calls(Caller):
                 an end. Default: 86400.
             number_digits: The number of digits of a number that the reply carries, the application
                 shows, and the user has to type on the device to approve the request: 0 for none, 2,
-                3 or 6. An engine raises a smaller number but 0 to that of the application. Default:
-                as the application has it, 0 at first.
+                3 or 6. An engine raises a smaller number but 0 to the application's. Default: as
+                the application has it, 0 at first.
 
         Returns:
             The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`, and the
