@@ -9,8 +9,8 @@ mod file;
 mod key;
 mod text;
 
-pub(crate) use key::Key;
 pub use key::KeyId;
+pub(crate) use key::{Cipher, Key};
 
 #[cfg(doc)]
 use crate::engine::Engine;

@@ -94,6 +94,7 @@ fn not_understood(path: &Path, problem: &Problem) -> Error {
             "the keyring {shown} is damaged: one of its keys must be the current one. Restore it \
              from its backup"
         ),
+        Problem::Failed(error) => return error.clone(),
     })
 }
 

@@ -4,6 +4,7 @@ use crate::{Error, Result};
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use hmac::{Hmac, Mac};
+use memmap2::MmapMut;
 use sha2::Sha256;
 use std::fmt;
 use std::str::FromStr;
@@ -62,30 +63,72 @@ impl FromStr for KeyId {
     }
 }
 
-/// A key of a ring. Its key material is wiped when it is dropped.
+/// A key of a ring.
 pub(crate) struct Key {
     pub(crate) id: KeyId,
     /// When it was made, in seconds since the Unix epoch.
     pub(crate) created_at: u64,
-    pub(crate) bytes: Box<Zeroizing<[u8; 32]>>,
-    /// Expanded once: that takes longer than to seal a value.
-    cipher: Box<Aes256Gcm>,
+    bytes: Page,
 }
 
 impl Key {
-    pub(crate) fn new(bytes: Box<Zeroizing<[u8; 32]>>, created_at: u64) -> Key {
-        let (id, cipher) = (KeyId::of(&bytes), expand(&bytes));
+    /// # Errors
+    /// [`Error::Internal`] if the system has no memory for it.
+    pub(crate) fn new(bytes: &[u8; 32], created_at: u64) -> Result<Key> {
+        let (id, bytes) = (KeyId::of(bytes), Page::new(bytes)?);
         overwrite_stack();
-        Key { id, created_at, bytes, cipher }
+        Ok(Key { id, created_at, bytes })
     }
 
     /// Creates a new key.
     pub(crate) fn random(created_at: u64) -> Result<Key> {
-        let mut bytes = Box::new(Zeroizing::new([0; 32]));
-        random(&mut **bytes)?;
-        Ok(Key::new(bytes, created_at))
+        let mut bytes = Zeroizing::new([0; 32]);
+        random(&mut *bytes)?;
+        Key::new(&bytes, created_at)
     }
 
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes.0
+    }
+
+    /// Expands the key, which takes about as long as to seal a value.
+    pub(crate) fn cipher(&self) -> Cipher {
+        let cipher = expand(self.bytes());
+        overwrite_stack();
+        Cipher { id: self.id, cipher }
+    }
+}
+
+/// Memory for the bytes of a key that core dumps leave out. It is wiped when it is dropped.
+struct Page(MmapMut);
+
+impl Page {
+    fn new(bytes: &[u8; 32]) -> Result<Page> {
+        let mapped = MmapMut::map_anon(bytes.len());
+        let mut page = mapped.map(Page).map_err(|error| Error::Internal {
+            message: format!("the system has no memory for a key: {error}"),
+        })?;
+        // A system that cannot do it, such as one that emulates Linux, keeps the keys as it keeps all memory.
+        #[cfg(target_os = "linux")]
+        let _ = page.0.advise(memmap2::Advice::DontDump);
+        page.0.copy_from_slice(bytes);
+        Ok(page)
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// An expanded key. It lives for one transaction, because a core dump would show it.
+pub(crate) struct Cipher {
+    pub(crate) id: KeyId,
+    cipher: Box<Aes256Gcm>,
+}
+
+impl Cipher {
     /// Seals a value for the place that `place` describes: the id of the key, the nonce, the
     /// ciphertext, the tag.
     ///
@@ -127,16 +170,16 @@ impl Key {
 
 /// Expands a key, which leaves copies of it on the stack.
 #[inline(never)]
-fn expand(bytes: &[u8; 32]) -> Box<Aes256Gcm> {
-    Box::new(Aes256Gcm::new(bytes.into()))
+fn expand(bytes: &[u8]) -> Box<Aes256Gcm> {
+    let mut key = Zeroizing::new([0; 32]);
+    key.copy_from_slice(bytes);
+    Box::new(Aes256Gcm::new((&*key).into()))
 }
 
 /// Overwrites the data that the previously called function left on the stack.
 #[inline(never)]
 fn overwrite_stack() {
-    let mut room = [0_u8; 16 * 1024];
-    room.zeroize();
-    std::hint::black_box(&room);
+    std::hint::black_box(&[0_u8; 8 * 1024]);
 }
 
 /// Fills the buffer from the system: a key or a nonce is never drawn from a source that a test has
@@ -151,16 +194,16 @@ mod tests {
     use super::*;
 
     fn key(byte: u8) -> Key {
-        Key::new(Box::new(Zeroizing::new([byte; 32])), 0)
+        Key::new(&[byte; 32], 0).unwrap()
     }
 
     #[test]
     fn a_value_opens_in_its_place_with_its_key_only() {
-        let ours = key(1);
+        let ours = key(1).cipher();
         let sealed = ours.seal(b"here", b"secret").unwrap();
         assert_eq!(ours.open(b"here", &sealed).unwrap().as_slice(), b"secret");
         assert!(ours.open(b"there", &sealed).is_none());
-        assert!(key(2).open(b"here", &sealed).is_none());
+        assert!(key(2).cipher().open(b"here", &sealed).is_none());
         for place in 0..sealed.len() {
             let mut damaged = sealed.clone();
             damaged[place] ^= 1;
@@ -169,6 +212,23 @@ mod tests {
         }
         assert_ne!(sealed, ours.seal(b"here", b"secret").unwrap(), "each has its own nonce");
         assert!(ours.open(b"", &ours.seal(b"", b"").unwrap()).unwrap().is_empty());
+    }
+
+    /// Each mapping of the process has a line with its addresses, and further down one with its flags.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn core_dumps_leave_out_the_bytes_of_keys() {
+        let key = key(1);
+        let address = key.bytes().as_ptr() as usize;
+        let mappings = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut lines = mappings.lines().skip_while(|line| {
+            let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+            let bound = |text: &str| usize::from_str_radix(text, 16).ok();
+            let range = range.and_then(|(from, to)| Some(bound(from)?..bound(to)?));
+            !range.is_some_and(|range| range.contains(&address))
+        });
+        let flags = lines.find_map(|line| line.strip_prefix("VmFlags:")).unwrap();
+        assert!(flags.split(' ').any(|flag| flag == "dd"), "{flags}");
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn a_new_key_seals_from_then_on_and_the_others_stay() {
     let ring = ring(&folder);
     ring.create().unwrap();
     let running = Ring::open(ring.clone()).unwrap();
-    let sealed = running.keys().current().unwrap().seal(b"here", b"secret").unwrap();
+    let sealed = running.keys().current().unwrap().cipher().seal(b"here", b"secret").unwrap();
     fs::set_permissions(ring.path(), PermissionsExt::from_mode(0o400)).unwrap();
     let new = ring.rotate().unwrap();
     assert_eq!(fs::metadata(ring.path()).unwrap().permissions().mode() & 0o777, 0o400);
@@ -124,7 +124,7 @@ fn a_new_key_seals_from_then_on_and_the_others_stay() {
     let keys = running.keys();
     assert_eq!(keys.current().unwrap().id, new);
     let old = keys.get(KeyId::of_value(&sealed).unwrap()).unwrap();
-    assert_eq!(old.open(b"here", &sealed).unwrap().as_slice(), b"secret");
+    assert_eq!(old.cipher().open(b"here", &sealed).unwrap().as_slice(), b"secret");
 }
 
 #[test]

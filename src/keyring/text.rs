@@ -10,6 +10,7 @@
 
 use super::Keys;
 use super::key::{Key, KeyId};
+use crate::Error;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write;
@@ -33,6 +34,8 @@ pub(super) enum Problem {
     At(usize),
     /// The ring has no current key, or more than one.
     Current,
+    /// A key could not be kept in memory.
+    Failed(Error),
 }
 
 pub(super) fn parse(text: &str) -> Result<Keys, Problem> {
@@ -44,15 +47,19 @@ pub(super) fn parse(text: &str) -> Result<Keys, Problem> {
     }
     let mut keys: Vec<Key> = Vec::new();
     let mut current = None;
-    for (number, line) in lines {
-        if line.trim().is_empty() || line.starts_with('#') {
+    for (number, text) in lines {
+        if text.trim().is_empty() || text.starts_with('#') {
             continue;
         }
-        let (key, is_current) = key(line).ok_or(Problem::At(number))?;
-        if keys.len() == MOST || keys.iter().any(|other| other.id == key.id) {
+        let line = line(text).ok_or(Problem::At(number))?;
+        if keys.len() == MOST || keys.iter().any(|other| other.id == line.id) {
             return Err(Problem::At(number));
         }
-        if is_current && current.replace(keys.len()).is_some() {
+        let key = Key::new(&line.bytes, line.created_at).map_err(Problem::Failed)?;
+        if key.id != line.id {
+            return Err(Problem::At(number));
+        }
+        if line.is_current && current.replace(keys.len()).is_some() {
             return Err(Problem::Current);
         }
         keys.push(key);
@@ -65,21 +72,26 @@ pub(super) fn parse(text: &str) -> Result<Keys, Problem> {
     Ok(Keys { keys, current })
 }
 
-fn key(line: &str) -> Option<(Key, bool)> {
-    let parts: Vec<&str> = line.split_ascii_whitespace().collect();
-    let (id, created, bytes, is_current) = match parts[..] {
-        ["key", id, created, bytes] => (id, created, bytes, false),
-        ["key", id, created, bytes, "current"] => (id, created, bytes, true),
+/// A key as its line has it.
+struct KeyLine {
+    id: KeyId,
+    created_at: u64,
+    bytes: Zeroizing<[u8; 32]>,
+    is_current: bool,
+}
+
+fn line(text: &str) -> Option<KeyLine> {
+    let parts: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (id, created, encoded, is_current) = match parts[..] {
+        ["key", id, created, encoded] => (id, created, encoded, false),
+        ["key", id, created, encoded, "current"] => (id, created, encoded, true),
         _ => return None,
     };
-    let id: KeyId = id.parse().ok()?;
-    let created_at = created.parse().ok()?;
     let mut decoded = Zeroizing::new([0; 36]);
-    let length = STANDARD.decode_slice(bytes, &mut *decoded).ok()?;
-    let mut bytes = Box::new(Zeroizing::new([0; 32]));
+    let length = STANDARD.decode_slice(encoded, &mut *decoded).ok()?;
+    let mut bytes = Zeroizing::new([0; 32]);
     bytes.copy_from_slice(decoded.get(..length).filter(|bytes| bytes.len() == 32)?);
-    let key = Key::new(bytes, created_at);
-    (key.id == id).then_some((key, is_current))
+    Some(KeyLine { id: id.parse().ok()?, created_at: created.parse().ok()?, bytes, is_current })
 }
 
 pub(super) fn format(keys: &Keys) -> Zeroizing<String> {
@@ -93,7 +105,7 @@ pub(super) fn format(keys: &Keys) -> Zeroizing<String> {
     for (place, key) in keys.keys.iter().enumerate() {
         let mut encoded = Zeroizing::new([0; 44]);
         // Both have the length that is needed.
-        let _ = STANDARD.encode_slice(key.bytes.as_slice(), &mut *encoded);
+        let _ = STANDARD.encode_slice(key.bytes(), &mut *encoded);
         let encoded = std::str::from_utf8(&*encoded).unwrap_or_default();
         let end = if place == keys.current { " current" } else { "" };
         // Writing to a text does not fail.
@@ -107,7 +119,7 @@ mod tests {
     use super::*;
 
     fn two() -> Keys {
-        let key = |byte, at| Key::new(Box::new(Zeroizing::new([byte; 32])), at);
+        let key = |byte, at| Key::new(&[byte; 32], at).unwrap();
         Keys { keys: vec![key(1, 1_700_000_000), key(2, 1_800_000_000)], current: 1 }
     }
 
@@ -117,7 +129,7 @@ mod tests {
         let read = parse(&text).ok().unwrap();
         assert_eq!(read.current, 1);
         let of = |keys: &Keys| -> Vec<_> {
-            keys.keys.iter().map(|key| (key.id, key.created_at, **key.bytes)).collect()
+            keys.keys.iter().map(|key| (key.id, key.created_at, key.bytes().to_vec())).collect()
         };
         assert_eq!(of(&read), of(&two()));
         assert!(text.lines().all(|line| line.len() < LINE));

@@ -11,7 +11,7 @@ use super::table::{Row, Schema, Value};
 use super::tables::{SealingKey, TABLES};
 use super::view::{Change, ChangeKind, Key, Which};
 use crate::engine::model::clock::{Clock, Time};
-use crate::keyring::{KeyId, Keys, Ring};
+use crate::keyring::{Cipher, Key as RingKey, KeyId, Keys, Ring};
 use crate::{Error, Result};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -176,6 +176,8 @@ struct SealedRows<'a> {
     /// The known keys, including those found since.
     keys: Arc<Keys>,
     ring: &'a Ring,
+    /// The keys that were used so far: to expand one takes about as long as to seal a value.
+    ciphers: Vec<Cipher>,
 }
 
 impl Rows for SealedRows<'_> {
@@ -204,10 +206,10 @@ impl Rows for SealedRows<'_> {
 
 impl<'a> SealedRows<'a> {
     fn new(rows: &'a mut dyn Rows, keys: &'a Arc<Keys>, ring: &'a Ring) -> SealedRows<'a> {
-        SealedRows { rows, sealing: keys, keys: Arc::clone(keys), ring }
+        SealedRows { rows, sealing: keys, keys: Arc::clone(keys), ring, ciphers: Vec::new() }
     }
 
-    fn seal(&self, table: &Schema, values: &mut [Value]) -> Result<()> {
+    fn seal(&mut self, table: &Schema, values: &mut [Value]) -> Result<()> {
         for place in 0..values.len() {
             let Value::Secret(secret) = &values[place] else { continue };
             let sealed = match (&secret.stored, &secret.plain) {
@@ -215,7 +217,7 @@ impl<'a> SealedRows<'a> {
                 (Some(stored), _) => stored.to_vec(),
                 (None, Ok(plain)) => {
                     let key = self.sealing.current().ok_or_else(super::sealed::not_sealed)?;
-                    key.seal(&describe(table, place, values), plain)?
+                    cipher(&mut self.ciphers, key).seal(&describe(table, place, values), plain)?
                 }
                 (None, Err(error)) => return Err(error.clone()),
             };
@@ -252,8 +254,19 @@ impl<'a> SealedRows<'a> {
             self.keys = self.ring.keys();
         }
         let key = self.keys.get(id).ok_or_else(|| lacks(table, place, id))?;
-        key.open(&describe(table, place, values), sealed).ok_or_else(damaged)
+        let cipher = cipher(&mut self.ciphers, key);
+        cipher.open(&describe(table, place, values), sealed).ok_or_else(damaged)
     }
+}
+
+/// Returns the cipher of a key, which is made if it is not one of these.
+fn cipher<'a>(ciphers: &'a mut Vec<Cipher>, key: &RingKey) -> &'a Cipher {
+    let found = ciphers.iter().position(|cipher| cipher.id == key.id);
+    let place = found.unwrap_or_else(|| {
+        ciphers.push(key.cipher());
+        ciphers.len() - 1
+    });
+    &ciphers[place]
 }
 
 fn lacks(table: &Schema, place: usize, id: KeyId) -> Error {
