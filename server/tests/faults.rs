@@ -221,6 +221,44 @@ fn a_database_server_that_takes_no_writes_is_not_ready_until_it_does() {
     create(&running.client, next()).unwrap();
 }
 
+/// The file system has an error, and Linux protects it from further writes, by processes that have files open too.
+#[test]
+fn a_disk_that_becomes_read_only_lets_nothing_in_and_the_service_is_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    let script =
+        "truncate -s 64M image && mkfs.ext4 -q image && mount -o loop,errors=remount-ro image disk";
+    let shell = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_seconder")]);
+        command
+    };
+    let tried = shell(script).current_dir(folder.path()).output().unwrap();
+    if !tried.status.success() {
+        println!("skipped: only root can mount a file system in a file: {tried:?}");
+        return;
+    }
+    let program = shell(&format!("{script} && exec \"$0\" \"$@\""));
+    let running = start_by(program, folder.path(), &["--database", "sqlite:disk/seconder.db"]);
+    let ada = create(&running.client, 0).unwrap();
+    assert!(is_ready(&running) && is_up(&running));
+    let mounts = fs::read_to_string(format!("/proc/{}/mounts", running.id())).unwrap();
+    let disk = folder.path().join("disk");
+    let mounted = mounts.lines().find(|line| line.split(' ').nth(1) == disk.to_str()).unwrap();
+    let device = mounted.strip_prefix("/dev/").unwrap().split(' ').next().unwrap();
+    fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "1").unwrap();
+    let numbers = Cell::new(0);
+    let next = || numbers.replace(numbers.get() + 1) + 1;
+    wait_until("an error", || create(&running.client, next()).is_err());
+    wait_until("not ready", || {
+        create(&running.client, next()).is_err() && !is_ready(&running) && !is_up(&running)
+    });
+    let log = running.log();
+    assert!(log.lines().any(|line| line.contains("error=\"storage: ")), "{log}");
+    assert!(running.client.verify(ada, &"1234567".parse().unwrap()).is_err());
+    healthz(&running);
+}
+
 #[test]
 fn doctor_names_a_disk_that_is_read_only() {
     if !may_mount() {
