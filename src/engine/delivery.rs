@@ -1,7 +1,9 @@
 //! Delivery of codes and callbacks: by functions of the host application, or to a folder.
 
+mod push;
 mod spool;
 
+pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
 pub use spool::Spool;
 
 use crate::calls::Channel;

@@ -1,16 +1,18 @@
 //! Applications: choice of an application, its details and its usage (interface 4.7 and 4.9).
 
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
+use crate::engine::EngineSettings;
 use crate::engine::app_settings::{AppSettings, ApplicationSettings};
+use crate::engine::core::{By, Engine, Shared};
 use crate::engine::model::clock::{self, Now, Random, Time};
 use crate::engine::operations::applications as stored;
 use crate::engine::operations::applications::App;
-use crate::engine::operations::audit::{Author, Trail};
+use crate::engine::operations::audit::Trail;
 use crate::engine::store::{self, Store};
-use crate::engine::{Engine, EngineSettings};
 use crate::model::ApiKey;
-use crate::wire::Names;
+use crate::wire::{Generation, Names};
 use crate::{Error, Handle, Result};
+use std::sync::Arc;
 use time::Month;
 use zeroize::Zeroizing;
 
@@ -60,7 +62,7 @@ fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
     let nonce = i64::from_le_bytes(nonce) & i64::MAX;
-    let author = Author::of(settings);
+    let author = settings.author();
     Ok(Trail { app: 0, call: "open", nonce, user_ip: None, author, now, refused: None })
 }
 
@@ -111,6 +113,86 @@ fn sole_or_first(mut apps: Vec<App>) -> Result<App> {
 }
 
 impl Engine {
+    /// Returns the application's API key. Clients of `seconder serve` send it, and callbacks are signed with it; while
+    /// the key before it is valid too, they are signed with that one. A key that another process has replaced is
+    /// returned for up to 2 s, and for as long as the database cannot be read.
+    pub fn api_key(&self) -> ApiKey {
+        self.current().as_ref().unwrap_or(self).app.api_key.clone()
+    }
+
+    /// Returns the names used in callbacks, and by a server in front of this engine.
+    pub fn names(&self) -> &Names {
+        &self.app.settings.names
+    }
+
+    /// Returns the generation of the bodies that a server in front of this engine replies with.
+    pub(crate) fn replies(&self) -> Generation {
+        self.app.settings.replies
+    }
+
+    /// Returns the same engine, for the application with this API key, or with this one before it. The
+    /// application is looked up again after 2 s, and a key that no application has after 10 s.
+    ///
+    /// # Errors
+    /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database cannot be read.
+    pub fn authenticate(&self, api_key: &ApiKey) -> Result<Engine> {
+        let Shared { store, strangers, steady, known, clock, .. } = &*self.shared;
+        let (by, now) = (By::key(api_key), steady.now(&**clock).steady);
+        if let Some(app) = known.find(by, now) {
+            return Ok(self.of(app));
+        }
+        if strangers.has(api_key, now) {
+            return Err(unknown_key());
+        }
+        match of_key(store, api_key, now)? {
+            Some(app) => {
+                let app = Arc::new(app);
+                known.add(by, &app, now);
+                Ok(self.of(app))
+            }
+            None => {
+                strangers.add(api_key, now);
+                Err(unknown_key())
+            }
+        }
+    }
+
+    /// Returns whether an application had this API key when all keys were last read. An unknown key has them read again
+    /// if that was 2 s ago.
+    pub(crate) fn had_key(&self, api_key: &ApiKey) -> bool {
+        let Shared { store, key_hashes, steady, clock, .. } = &*self.shared;
+        let (hash, now) = (stored::hash(api_key), steady.now(&**clock).steady);
+        key_hashes.has(&hash, now, || store.look(stored::key_hashes))
+    }
+
+    /// Returns whether an application has this API key, as far as the keys in memory show it. It waits for nothing.
+    pub(crate) fn keeps_key(&self, api_key: &ApiKey) -> bool {
+        self.shared.key_hashes.contains(&stored::hash(api_key))
+    }
+
+    /// Returns the same engine, with its application as it is stored now, or was 2 s ago.
+    ///
+    /// # Errors
+    /// [`Error::Unauthorized`] if the application was removed, [`Error::Storage`] if the database cannot be read.
+    pub(crate) fn current(&self) -> Result<Engine> {
+        let app = self.application(self.app.app_id)?.ok_or_else(removed)?;
+        Ok(self.of(app))
+    }
+
+    /// Returns the application with this id, if there is one.
+    pub(in crate::engine) fn application(&self, id: i64) -> Result<Option<Arc<App>>> {
+        let Shared { known, steady, clock, .. } = &*self.shared;
+        let (by, now) = (By::Id(id), steady.now(&**clock).steady);
+        if let Some(app) = known.find(by, now) {
+            return Ok(Some(app));
+        }
+        let app = self.look(move |view| stored::of_id(view, id))?.map(Arc::new);
+        if let Some(app) = &app {
+            known.add(by, app, now);
+        }
+        Ok(app)
+    }
+
     /// Has requests that follow find the settings that are stored now. Another program may have changed them,
     /// which they would find a few seconds later without this.
     pub fn read_settings_again(&self) {

@@ -5,6 +5,7 @@ pub(in crate::engine) mod kept_json;
 
 use super::devices;
 use crate::calls::*;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{self, Now, Time};
 use crate::engine::model::rejections;
 use crate::engine::operations::approvals::{
@@ -13,7 +14,8 @@ use crate::engine::operations::approvals::{
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::jobs;
 use crate::engine::operations::pushes::NewPushes;
-use crate::engine::{Engine, View, store};
+use crate::engine::store;
+use crate::engine::store::View;
 use crate::model::{ApprovalId, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};

@@ -1,25 +1,24 @@
 //! Sends the messages and callbacks that calls have decided on: at once, by the thread of the call,
 //! and later, by the threads that run the jobs that are due.
 
-mod kind;
 mod listing;
 mod managing;
 mod status;
 mod workers;
 
-pub use kind::JobKind;
 pub use listing::{JobEntry, JobFilter, JobPage, JobState};
 pub(in crate::engine) use listing::{entry, number_of};
 pub use status::JobStatus;
 pub use workers::{CALLBACK_LANES, LeasedJob, PUSH_LANE, Workers};
 
 use crate::calls::Channel;
+use crate::engine::core::{Engine, Shared};
 use crate::engine::delivery::Wiped;
 use crate::engine::model::clock::{self, Now};
 use crate::engine::model::urls::without_parameters;
 use crate::engine::operations::applications as stored;
 use crate::engine::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
-use crate::engine::{AfterAttempt, Engine, Message, Outcome, Shared, SignedCallback};
+use crate::engine::{AfterAttempt, Message, Outcome, SignedCallback};
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
 use serde::{Deserialize, Serialize};

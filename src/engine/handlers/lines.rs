@@ -5,19 +5,19 @@
 //! any failure means that nothing is known: no call fails because of it.
 
 use crate::calls::Channel;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
 use crate::engine::model::limits::Limits;
-use crate::engine::model::lines::{LineType, PhoneLine};
+use crate::engine::model::lines::{LineType, PhoneLine, Reserved};
 use crate::engine::model::phones::Phone;
 use crate::engine::model::rejections;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::budgets::Sending;
 use crate::engine::operations::lines::{self, Allowance, LineKey, Wanted};
-use crate::engine::{Engine, View};
+use crate::engine::store::View;
 use crate::{Error, Result};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use std::fmt;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -28,57 +28,6 @@ const AFTER_FAILURE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The prefix of the hashed number, so that the hash is of no use for anything else.
 const PURPOSE: &[u8] = b"seconder phone line\0";
-
-/// Looks up a number, usually by asking a provider: [`Settings::lookup`].
-///
-/// [`Settings::lookup`]: crate::Settings::lookup
-pub trait NumberLookup: Send + Sync {
-    /// Looks up a number, in E.164: `+15550100123`. It is called during the call that needs it, which it
-    /// holds up, so it must return within seconds. `None` if the look-up failed: nothing is known of the
-    /// number then, and it is looked up again after a minute at the earliest. A [`PhoneLine`] without any
-    /// fact is an answer too, which is kept for a day.
-    fn look_up(&self, number: &str) -> Option<PhoneLine>;
-
-    /// Reserves one look-up, before it is counted. Default: by [`look_up`](NumberLookup::look_up), at any
-    /// time.
-    fn reserve(&self) -> Reserved<'_> {
-        Reserved::LookUp(Box::new(|number| self.look_up(number)))
-    }
-}
-
-/// Makes one look-up: [`NumberLookup::look_up`].
-pub type LookUp<'a> = Box<dyn FnOnce(&str) -> Option<PhoneLine> + 'a>;
-
-/// The permission to look up a number now, if there is one.
-#[non_exhaustive]
-pub enum Reserved<'a> {
-    /// By this function. It is dropped without a call if the look-up is not allowed, and must then
-    /// release what it has reserved.
-    LookUp(LookUp<'a>),
-    /// Not now. Nothing is counted, only earlier results of the provider are known, and the audit says so.
-    NotNow,
-    /// There is no provider, so only earlier results are known.
-    NoProvider,
-}
-
-impl fmt::Debug for Reserved<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reserved::LookUp(_) => "LookUp",
-            Reserved::NotNow => "NotNow",
-            Reserved::NoProvider => "NoProvider",
-        })
-    }
-}
-
-impl<F> NumberLookup for F
-where
-    F: Fn(&str) -> Option<PhoneLine> + Send + Sync,
-{
-    fn look_up(&self, number: &str) -> Option<PhoneLine> {
-        self(number)
-    }
-}
 
 crate::model::serde_by!(from_text, serialize_str(name): LineType);
 

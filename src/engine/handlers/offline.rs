@@ -2,6 +2,7 @@
 
 use super::verify::same;
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::Subject;
@@ -10,7 +11,7 @@ use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::offline::{self, Login, Preparation, Report, Reported};
 use crate::engine::operations::verify::{Barred, Factor, Match, commit, state};
 use crate::engine::store::Authenticator;
-use crate::engine::{Engine, View};
+use crate::engine::store::View;
 use crate::model::{Secret, UserId};
 use crate::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
 use crate::otp::Totp;

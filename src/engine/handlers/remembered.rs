@@ -7,12 +7,13 @@
 //! contains no id. The signature is checked first: a guess costs no look at the database.
 
 use crate::calls::{BrowserCheck, Done, Forget, Recognise, Remember, Remembered};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::AppId;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::browsers::{self, BrowserKey, NewBrowser};
-use crate::engine::{Engine, View};
+use crate::engine::store::View;
 use crate::model::{BrowserToken, UserId};
 use crate::{Handle, Result};
 use base64::Engine as _;

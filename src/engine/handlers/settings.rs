@@ -1,12 +1,14 @@
 //! Settings for opening an engine.
 
 use super::applications;
-use super::sandbox::Sandbox;
 use crate::engine::app_settings::AppSettings;
-use crate::engine::model::clock::{System, Time};
+use crate::engine::core::Sandbox;
+use crate::engine::delivery::{Deliver, Post, PushHosts, SendPush};
+use crate::engine::model::author::Author;
+use crate::engine::model::clock::{Clock, Random, System, Time};
+use crate::engine::model::lines::NumberLookup;
 #[cfg(feature = "postgres")]
 use crate::engine::store::Postgres;
-use crate::engine::{Clock, Deliver, NumberLookup, Post, PushHosts, Random, SendPush};
 use crate::keyring::Keyring;
 use crate::model::ApiKey;
 #[cfg(feature = "postgres")]
@@ -60,6 +62,11 @@ impl Default for EngineSettings {
 }
 
 impl EngineSettings {
+    /// Returns the author of all that an engine with these settings decides.
+    pub(super) fn author(&self) -> Author {
+        Author { operator: self.operator.clone(), request_id: None }
+    }
+
     /// Checks these, and a URL of this scheme, without opening anything.
     pub(crate) fn check(&self, scheme: Scheme, rest: &str) -> Result<()> {
         match scheme {

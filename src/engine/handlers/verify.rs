@@ -2,6 +2,7 @@
 
 use super::recovery;
 use crate::calls::{Device, Verdict, Verification, Verify};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::limits::{self, Limits};
 use crate::engine::model::{as_written, rejections};
@@ -11,8 +12,8 @@ use crate::engine::operations::verify::{
     Barred, EnrolledApp, Factor, Match, VerifyState, commit, state,
 };
 use crate::engine::operations::{Subject, recovery as recovery_codes};
+use crate::engine::store::View;
 use crate::engine::store::{self, Authenticator, Decided, RecoveryCode, SentCode};
-use crate::engine::{Engine, View};
 use crate::model::{Token, UserId};
 use crate::{Handle, Result, otp};
 use serde_json::{Map, Value};

@@ -4,7 +4,7 @@
 
 use super::AppId;
 use super::verify::{Barred, Factor};
-pub(in crate::engine) use crate::engine::author::Author;
+pub(in crate::engine) use crate::engine::model::author::Author;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{Audit, Decided, Page, View};
 use crate::model::UserId;

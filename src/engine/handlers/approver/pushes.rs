@@ -1,8 +1,8 @@
 //! Push messages to devices (RFC 8030): subscriptions, and the content of a message.
 
 use super::super::jobs;
-use super::super::push::{PushMessage, PushOutcome};
 use super::{Published, misleads, origin};
+use crate::engine::delivery::{PushMessage, PushOutcome};
 use crate::engine::model::clock::Now;
 use crate::engine::model::texts;
 use crate::engine::operations::jobs::{Claimed, Notice};

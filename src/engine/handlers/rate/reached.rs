@@ -7,11 +7,6 @@ use crate::engine::model::clock::Time;
 use crate::engine::operations::completions::{self, Paused};
 use crate::engine::operations::{applications as stored, budgets};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// The time between two reports of an application that is over its rate.
-const APART: Duration = Duration::from_secs(60);
 
 /// The limits that are counted from the start, because the rate of a counter misses its first value.
 const LIMITS: [&str; 16] = [
@@ -52,59 +47,22 @@ impl CodesOfHour {
     }
 }
 
-#[derive(Default)]
-pub(in crate::engine) struct Reached(Mutex<Counts>);
-
-#[derive(Default)]
-struct Counts {
-    by_limit: BTreeMap<&'static str, u64>,
-    /// Codes that were used, by the route that has sent them.
-    used: BTreeMap<String, u64>,
-    /// For each application over its rate: the time of the last report, and the requests refused since then.
-    rates: BTreeMap<i64, (Time, u32)>,
-}
-
-impl Reached {
-    pub(in crate::engine) fn count(&self, limit: &'static str) {
-        *self.lock().by_limit.entry(limit).or_default() += 1;
-    }
-
-    /// Counts a request over the rate. Returns how many are to be reported, if the last report was not a moment ago.
-    fn over_rate(&self, app: i64, now: Time) -> Option<u32> {
-        let mut counts = self.lock();
-        let (reported_at, refused) =
-            counts.rates.entry(app).or_insert_with(|| (now.minus(APART), 0));
-        *refused = refused.saturating_add(1);
-        if reported_at.plus(APART) > now {
-            return None;
-        }
-        *reported_at = now;
-        Some(std::mem::take(refused))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Engine {
     /// Returns how often calls in this process have reached each limit.
     pub fn limits_reached(&self) -> BTreeMap<&'static str, u64> {
         let mut all: BTreeMap<_, _> = LIMITS.iter().map(|limit| (*limit, 0)).collect();
-        all.extend(
-            self.shared.rates.reached.lock().by_limit.iter().map(|(limit, count)| (*limit, *count)),
-        );
+        all.extend(self.shared.rates.reached.by_limit());
         all
     }
 
     /// Returns how many codes were used by calls in this process, by the route that has sent them.
     pub fn codes_used(&self) -> BTreeMap<String, u64> {
-        self.shared.rates.reached.lock().used.clone()
+        self.shared.rates.reached.used()
     }
 
     /// Counts a code that was used.
     pub(in crate::engine) fn count_used(&self, route: &str) {
-        *self.shared.rates.reached.lock().used.entry(route.to_owned()).or_default() += 1;
+        self.shared.rates.reached.count_used(route);
     }
 
     /// Counts a request over `key_rate`, and reports them once a minute: to the operator, and to `seconder doctor` by

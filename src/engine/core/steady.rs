@@ -19,8 +19,7 @@
 //! noted: while no process runs, the clock catches up with the steady time, so a later process cannot
 //! know otherwise where decisions of a time by the clock are among those that are ordered by this one.
 
-use super::clock::{Now, Time};
-use crate::engine::Clock;
+use crate::engine::model::clock::{Clock, Now, Time};
 use crate::engine::operations::steady::Reached;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 

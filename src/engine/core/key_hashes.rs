@@ -1,7 +1,7 @@
 //! The hashes of all applications' API keys, so that a server accepts a right key without a look-up.
 
-use super::model::clock::Time;
 use crate::Result;
+use crate::engine::model::clock::Time;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The hashes, as they are stored.
-pub(super) struct KeyHashes(Mutex<Hashes>);
+pub(in crate::engine) struct KeyHashes(Mutex<Hashes>);
 
 struct Hashes {
     all: BTreeSet<String>,
@@ -20,13 +20,13 @@ struct Hashes {
 }
 
 impl KeyHashes {
-    pub(super) fn new(all: BTreeSet<String>, now: Time) -> KeyHashes {
+    pub(in crate::engine) fn new(all: BTreeSet<String>, now: Time) -> KeyHashes {
         KeyHashes(Mutex::new(Hashes { all, read: Some(now) }))
     }
 
     /// Returns whether this hash is among them. If it is not, they are read again with `read`, unless that was done a
     /// moment ago. If they cannot be read, they stay as they were.
-    pub(super) fn has(
+    pub(in crate::engine) fn has(
         &self,
         hash: &str,
         now: Time,
@@ -51,12 +51,12 @@ impl KeyHashes {
     }
 
     /// Returns whether this one is among them, without reading them again.
-    pub(super) fn contains(&self, hash: &str) -> bool {
+    pub(in crate::engine) fn contains(&self, hash: &str) -> bool {
         self.lock().all.contains(hash)
     }
 
     /// Has them read again for the next key that is not among them: this process has changed some.
-    pub(super) fn forget(&self) {
+    pub(in crate::engine) fn forget(&self) {
         self.lock().read = None;
     }
 
