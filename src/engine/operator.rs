@@ -105,7 +105,7 @@ macro_rules! operation {
             const PARAMETERS: &'static [&'static str] = &[$(stringify!($field)),*];
             type Reply = $reply;
 
-            fn carry_out(&self, engine: &crate::engine::Engine) -> crate::Result<$reply> {
+            fn carry_out(&self, engine: &crate::engine::core::Engine) -> crate::Result<$reply> {
                 self.run(engine)
             }
         }

@@ -1,7 +1,8 @@
 //! The types of settings: how their values are read, checked, stored and shown.
 
 use crate::app_settings::{AppSetting, SettingKind};
-use crate::engine::{Limits, Texts};
+use crate::engine::model::limits::Limits;
+use crate::engine::model::texts::Texts;
 use crate::model::{CallbackMethod, CallbackUrl, DisplayText, InstallLink, LogoUrl, OtpDomain};
 use crate::wire::Generation;
 use crate::{Error, Result};

@@ -1,9 +1,9 @@
 //! Applications: choice of an application, its details and its usage (interface 4.7 and 4.9).
 
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::engine::EngineSettings;
 use crate::engine::app_settings::{AppSettings, ApplicationSettings};
 use crate::engine::core::{By, Engine, Shared};
+use crate::engine::handlers::settings::EngineSettings;
 use crate::engine::model::clock::{self, Now, Random, Time};
 use crate::engine::operations::applications as stored;
 use crate::engine::operations::applications::App;

@@ -16,7 +16,7 @@ pub use signed::{
 };
 
 use crate::calls::ApprovalStatus;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::rejections;
 use crate::engine::operations::approver as stored;

@@ -6,7 +6,7 @@ use crate::calls::{
     AuthenticatorEnrolled, ConfirmAuthenticator, Done, EnrolAuthenticator, RemoveAuthenticator,
     Verification,
 };
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::factors::{self, NewAuthenticator, Removed};

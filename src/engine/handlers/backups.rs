@@ -2,7 +2,7 @@
 
 use super::keys;
 use crate::Result;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{System, Time};
 use crate::engine::operations::audit::AuditVerdict;
 use crate::engine::store::{self, Copied};

@@ -8,7 +8,7 @@ pub(in crate::engine) use checking::{Checked, check_number};
 use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
 use crate::calls::*;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{self, Now, Time};
 use crate::engine::model::lines::{LineType, PhoneLine};
 use crate::engine::model::phones::{self, Phone};

@@ -1,11 +1,12 @@
 //! Devices that users register to respond to approval requests.
 
 use crate::calls::{Devices, Done, RegisteredDevices, RemoveDevice};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::secret;
 use crate::engine::model::devices::{DeviceRegistered, DeviceType};
 use crate::engine::model::rejections;
 use crate::engine::operations::factors::{self, Credential, NewDevice, Removed};
-use crate::engine::{Engine, store};
+use crate::engine::store;
 use crate::model::{DeviceId, Secret, UserId};
 use crate::{Error, Handle, Result};
 use sha2::{Digest, Sha256};

@@ -2,12 +2,13 @@
 
 use crate::Result;
 use crate::calls::{Authenticator, Factors, PhoneType, RegisteredDevice};
+use crate::engine::core::Engine;
 use crate::engine::model::phones::Phone;
 use crate::engine::model::rejections;
 use crate::engine::operations::factors;
 use crate::engine::operations::users::Profile;
 use crate::engine::operations::verify::Factor;
-use crate::engine::{Engine, store};
+use crate::engine::store;
 use crate::model::UserId;
 
 impl Engine {

@@ -4,7 +4,7 @@
 
 use super::users::phone_of;
 use crate::calls::{Channel, CreateUser, PhoneVerificationStatus, UserStatusReply, Verdict};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::phones::Phone;
 use crate::engine::model::records::UserRecord;
 use crate::engine::model::rejections;

@@ -1,7 +1,8 @@
 //! The keyring of a database: its location, and the operations of its operator.
 
+use crate::engine::core::Engine;
+use crate::engine::handlers::settings::EngineSettings;
 use crate::engine::store::{Backend, listed, wrong_ring};
-use crate::engine::{Engine, EngineSettings};
 use crate::keyring::{KeyId, Keyring, Ring};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};

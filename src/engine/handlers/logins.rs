@@ -1,7 +1,7 @@
 //! The directory of login names: maps a name on machines to its user (interface 4.17 to 4.19).
 
 use crate::calls::{Done, FindUser, FoundUser, RemoveLogin, SetLogin};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::rejections;
 use crate::engine::operations::users::{self, LoginRemoved, LoginSet};
 use crate::{Handle, Result};

@@ -7,6 +7,7 @@ mod source;
 pub use crate::engine::model::records::Problem;
 pub use source::{SourceFormat, SourceLine, SourceOptions};
 
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
 use crate::engine::model::records::{
     AuthenticatorRecord, DeviceRecord, HIGHEST, Imported, LockedFactors, UserRecord,
@@ -15,7 +16,7 @@ use crate::engine::operations::applications;
 use crate::engine::operations::approver::has_key;
 use crate::engine::operations::moving::{self, Account};
 use crate::engine::operations::verify::Factor;
-use crate::engine::{Engine, store};
+use crate::engine::store;
 use crate::model::UserId;
 use crate::{Error, Result};
 use std::time::Duration;

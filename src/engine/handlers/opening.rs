@@ -2,11 +2,11 @@
 
 use super::{applications, keys, settings};
 use crate::Result;
-use crate::engine::EngineSettings;
 use crate::engine::core::{
     Engine, KeyHashes, Known, Rates, Refusals, Sandbox, Shared, Steady, Strangers,
 };
 use crate::engine::delivery::{self, Deliver, Spool};
+use crate::engine::handlers::settings::EngineSettings;
 use crate::engine::model::clock::Time;
 use crate::engine::operations::applications as stored_applications;
 use crate::engine::operations::steady as stored;

@@ -4,7 +4,7 @@
 mod reached;
 
 use crate::Result;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::rejections;
 pub use reached::CodesOfHour;
 

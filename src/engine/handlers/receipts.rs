@@ -2,10 +2,11 @@
 //! that a voice reads out. The protocol of each provider is implemented by the sender, not here.
 
 use super::jobs::number_of;
+use crate::engine::core::Engine;
+use crate::engine::delivery::{Delivery, Message};
 use crate::engine::model::clock;
 use crate::engine::operations::documents::{self, NewDocument};
 use crate::engine::operations::jobs;
-use crate::engine::{Delivery, Engine, Message};
 use crate::model::Secret;
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};

@@ -1,7 +1,7 @@
 //! Recovery codes: a set of codes that a user keeps on paper, each accepted once (interface 4.20).
 
 use crate::calls::{Call, CreateRecoveryCodes, EnrolAuthenticator, MatchedCall, RecoveryCodes};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::digits;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::recovery as codes;

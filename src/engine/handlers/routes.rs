@@ -1,7 +1,7 @@
 //! The routes of messages that a server sends by gateways: the engine stores their settings, sealed, and
 //! does not read them.
 
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::operations::jobs::{DEAD, FAILED, SENT};
 use crate::engine::operations::routes as stored;

@@ -5,7 +5,7 @@ pub(in crate::engine) mod numbers;
 use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
 use crate::calls::*;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::phones::{self, Phone};
 use crate::engine::model::texts::{Kind, Values, Wording};

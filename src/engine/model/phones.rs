@@ -3,7 +3,7 @@
 
 use super::{as_written, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::store::User;
 use crate::model::{CountryCode, PhoneNumber};
 use crate::{Error, Handle, Result};

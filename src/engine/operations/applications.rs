@@ -9,9 +9,9 @@ pub(in crate::engine) use removing::{Removed, can_be_removed, remove, remove_aud
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
-use crate::engine::Limits;
 use crate::engine::app_settings::{self, AppSettings, ApplicationSettings};
 use crate::engine::model::clock::Time;
+use crate::engine::model::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
 use crate::model::{ApiKey, Secret};
 use crate::wire::Names;

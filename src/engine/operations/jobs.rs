@@ -17,9 +17,10 @@ mod receipts;
 
 use super::audit::Author;
 use super::{AppId, Subject, codes, pushes, user};
+use crate::engine::delivery::Outcome;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::job_kind::JobKind;
 use crate::engine::store::{Application, Decided, Due, Job, SentCode, Stop, View};
-use crate::engine::{JobKind, Outcome};
 use crate::model::UserId;
 use ended::{Undelivered, bury, discard, drop_void, sent};
 use next::{next_callback, next_message, next_push};

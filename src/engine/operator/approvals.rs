@@ -2,11 +2,12 @@
 
 use super::users::check_most;
 use super::{Nothing, Operation, operation};
+use crate::engine::core::Engine;
+use crate::engine::handlers::approvals::ApprovalResponse;
 use crate::engine::model::rejections;
 use crate::engine::operations::approvals::Signed;
 use crate::engine::operations::{approvals as stored, listing};
 use crate::engine::store::Approval;
-use crate::engine::{ApprovalResponse, Engine};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Operations on the applications of a database.
 
 use super::{Nothing, Operation, operation};
-use crate::engine::Engine;
 pub use crate::engine::app_settings::{AppRecord, AppSettings};
+use crate::engine::core::Engine;
 use crate::engine::handlers::applications::{self, FIRST, removed};
 use crate::engine::model::limits::MOST_OVERLAP;
 use crate::engine::operations::applications as stored;

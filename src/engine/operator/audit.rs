@@ -2,8 +2,9 @@
 
 use super::operation;
 use crate::Result;
+use crate::engine::core::Engine;
 use crate::engine::handlers::audit::audit_filter;
-use crate::engine::{AuditFilter, AuditPage, Engine};
+use crate::engine::handlers::audit::{AuditFilter, AuditPage};
 use crate::model::UserId;
 use std::net::IpAddr;
 

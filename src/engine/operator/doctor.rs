@@ -1,9 +1,12 @@
 //! Health checks of the database and its surroundings.
 
 use super::{Operation, ShowLimits, operation};
+use crate::engine::core::Engine;
 use crate::engine::handlers::applications::FIRST;
+use crate::engine::handlers::audit::AuditFilter;
 use crate::engine::handlers::authenticators::AppAhead;
-use crate::engine::{AuditFilter, CodesOfHour, Engine, JobStatus};
+use crate::engine::handlers::jobs::JobStatus;
+use crate::engine::handlers::rate::CodesOfHour;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 

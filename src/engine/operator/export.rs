@@ -2,12 +2,13 @@
 
 use super::operation;
 use super::users::{ActivityEntry, ShowUser, UserDetails, activity};
+use crate::engine::core::Engine;
+use crate::engine::handlers::jobs::JobEntry;
 use crate::engine::handlers::jobs::entry;
 use crate::engine::model::rejections;
 use crate::engine::operations::approvals::{self, Request};
 use crate::engine::operations::{Subject, user};
 use crate::engine::store::{self, Activity, Browser, Email, Job};
-use crate::engine::{Engine, JobEntry};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result, calls};
 use serde::{Deserialize, Serialize};

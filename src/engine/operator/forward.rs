@@ -2,7 +2,7 @@
 //! who are not here yet are forwarded to that service.
 
 use super::{Nothing, operation};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::handlers::forwarding;
 use crate::engine::operations::forwarding as stored;
 use crate::engine::operations::forwarding::{Because, Taken};

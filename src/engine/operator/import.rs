@@ -1,7 +1,9 @@
 //! Import of users from another service.
 
 use super::operation;
-use crate::engine::{Engine, Imported, Problem};
+use crate::engine::core::Engine;
+use crate::engine::handlers::moving::Problem;
+use crate::engine::model::records::Imported;
 use crate::wire::wipe;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

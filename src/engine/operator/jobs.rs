@@ -1,7 +1,9 @@
 //! Operations on messages and callbacks that are to be sent.
 
 use super::operation;
-use crate::engine::{Engine, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun};
+use crate::engine::core::Engine;
+use crate::engine::handlers::jobs::{JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun};
+use crate::engine::model::job_kind::JobKind;
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

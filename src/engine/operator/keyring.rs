@@ -2,7 +2,7 @@
 //! id of the key.
 
 use super::{Nothing, Operation, operation};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::operations::audit::AuditVerdict;
 use crate::keyring::{KeyId, KeyInfo};
 use crate::{Error, Result};

@@ -3,9 +3,10 @@
 use super::AppSettings;
 use super::{Operation, operation};
 use crate::Result;
+use crate::engine::core::Engine;
 use crate::engine::handlers::applications;
+use crate::engine::model::limits::Limits;
 use crate::engine::operations::applications as stored;
-use crate::engine::{Engine, Limits};
 
 operation! {
     /// Returns the limits of the application, as they are stored.

@@ -1,7 +1,7 @@
 //! Operations that lock and unlock users.
 
 use super::{Nothing, Operation, doctor, operation};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::rejections;
 use crate::engine::operations::users;
 use crate::model::UserId;

@@ -2,7 +2,7 @@
 
 use super::routes::check_object;
 use super::{Nothing, operation};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::model::Secret;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

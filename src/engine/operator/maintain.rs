@@ -2,7 +2,7 @@
 
 use super::{Operation, operation};
 use crate::Result;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::operations::audit::AuditVerdict;
 use crate::engine::operations::budgets::probe;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The operation that changes the number of a user.
 
 use super::{Nothing, Operation, operation};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::handlers::users::numbers::Proof;
 use crate::model::{CountryCode, PhoneNumber, UserId, VerificationCode};
 use crate::{Error, Result};

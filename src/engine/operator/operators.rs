@@ -1,11 +1,12 @@
 //! Operations on the operators of a service, each with a token.
 
 use super::{Nothing, Operation, Role, operation};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{self, Time};
 use crate::engine::model::limits::{LONGEST_TOKEN_LIFE, MOST_OPERATORS};
 use crate::engine::operations::operators as stored;
 use crate::engine::operations::operators::Refused;
-use crate::engine::{Engine, store};
+use crate::engine::store;
 use crate::model::Secret;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

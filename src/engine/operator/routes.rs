@@ -1,7 +1,8 @@
 //! Operations on the routes by which a server sends messages.
 
 use super::{Nothing, operation};
-use crate::engine::{Engine, StoredRoute};
+use crate::engine::core::Engine;
+use crate::engine::handlers::routes::StoredRoute;
 use crate::model::Secret;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

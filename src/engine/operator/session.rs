@@ -2,7 +2,7 @@
 
 use super::operators::{PREFIX, apps_of, hash};
 use super::{APP, Named, Operation, Role, SetUserNumber};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::operations::audit::Author;
 use crate::engine::operations::operators as stored;
 use crate::engine::store;

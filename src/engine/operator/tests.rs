@@ -16,7 +16,7 @@ fn object(value: Value) -> Map<String, Value> {
 #[derive(Clone)]
 struct At(Arc<AtomicU64>);
 
-impl crate::engine::Clock for At {
+impl crate::engine::model::clock::Clock for At {
     fn now(&self) -> Duration {
         Duration::from_secs(self.0.load(Ordering::Relaxed))
     }
@@ -48,7 +48,10 @@ fn by_its_name_an_operation_does_the_same_as_by_its_type() {
     assert_eq!(changed["tries"], 3);
     let shown = service.operate(&ShowLimits {}).unwrap();
     assert_eq!(serde_json::to_value(&shown).unwrap(), changed);
-    assert_eq!(serde_json::from_value::<crate::engine::Limits>(changed).unwrap(), shown);
+    assert_eq!(
+        serde_json::from_value::<crate::engine::model::limits::Limits>(changed).unwrap(),
+        shown
+    );
 }
 
 #[test]
@@ -160,7 +163,8 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     operate("user.unlock", json!({ "user_id": user.get() })).unwrap();
     operate("user.delete", json!({ "user_id": user.get() })).unwrap();
     operate("operator.remove", json!({ "name": "ada" })).unwrap();
-    let page = engine.audit(&crate::engine::AuditFilter::default(), None, 100).unwrap();
+    let page =
+        engine.audit(&crate::engine::handlers::audit::AuditFilter::default(), None, 100).unwrap();
     let of = |call: &str| {
         let entry = page.entries.iter().find(|entry| entry.call == call).unwrap();
         (entry.operator_name.clone(), entry.reason.clone().unwrap_or_default())
@@ -173,7 +177,8 @@ fn what_an_operator_changes_has_the_name_in_the_audit() {
     assert_eq!(of("unlock_user").0, ada);
     assert_eq!(of("delete_user").0, ada);
     assert_eq!(of("operator.remove"), (ada.clone(), "ada".to_owned()));
-    let filter = crate::engine::AuditFilter { operator_name: ada, ..Default::default() };
+    let filter =
+        crate::engine::handlers::audit::AuditFilter { operator_name: ada, ..Default::default() };
     let hers = engine.audit(&filter, None, 100).unwrap().entries;
     assert!(hers.len() == 5 && hers.iter().all(|entry| entry.operator_name.is_some()), "{hers:?}");
 }
@@ -244,7 +249,8 @@ fn the_audit_of_operators_outlives_the_application_that_they_were_added_for() {
     added(&of_other, "eve", Role::Admin);
     service.operate(&DeleteApp { app_id: other.app_id, users: false }).unwrap();
     let engine = service.require_engine().unwrap();
-    let page = engine.audit(&crate::engine::AuditFilter::default(), None, 100).unwrap();
+    let page =
+        engine.audit(&crate::engine::handlers::audit::AuditFilter::default(), None, 100).unwrap();
     assert!(page.entries.iter().any(|entry| entry.call == "operator.add"));
 }
 

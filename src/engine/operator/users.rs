@@ -2,7 +2,7 @@
 
 use super::{Nothing, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
 use crate::engine::model::{limits, rejections};

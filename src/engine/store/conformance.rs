@@ -17,11 +17,13 @@ use super::tables::{Authenticator, SealingKey, TABLES};
 use super::view::{Key, Which};
 use super::{Memory, Store};
 use crate::calls::*;
+use crate::engine::core::Engine;
+use crate::engine::delivery::Message;
+use crate::engine::handlers::approvals::{ApprovalResponse, RespondToApproval};
+use crate::engine::handlers::settings::EngineSettings;
+use crate::engine::model::clock::{Clock, Random};
+use crate::engine::model::devices::{DeviceRegistered, DeviceType};
 use crate::engine::operator::AppSettings;
-use crate::engine::{
-    ApprovalResponse, Clock, DeviceRegistered, DeviceType, Engine, EngineSettings, Message, Random,
-    RespondToApproval,
-};
 use crate::keyring::Ring;
 use crate::model::{ApprovalId, BrowserToken, Token, UserId};
 use crate::{Handle, Result};

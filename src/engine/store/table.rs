@@ -5,8 +5,8 @@
 //! has a statement of its own for a kind of row, or a limit.
 
 use super::sealed::Secret;
-use crate::engine::JobKind;
 use crate::engine::model::clock::Time;
+use crate::engine::model::job_kind::JobKind;
 use crate::{Error, Result};
 use std::cmp::Ordering;
 

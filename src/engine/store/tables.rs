@@ -2,8 +2,8 @@
 
 use super::sealed::Sealed;
 use super::table::tables;
-use crate::engine::JobKind;
 use crate::engine::model::clock::Time;
+use crate::engine::model::job_kind::JobKind;
 
 tables! {
     /// An application. There are few.

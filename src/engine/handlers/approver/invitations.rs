@@ -3,11 +3,12 @@
 use super::super::authenticators;
 use super::{Published, Refused, hash_of, is_now};
 use crate::calls::{DeviceInvited, InviteDevice};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Random;
+use crate::engine::model::devices::DeviceType;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::approver::{NewInvitation, Presented, Registered};
 use crate::engine::operations::{approvals, approver as stored, user};
-use crate::engine::{DeviceType, Engine};
 use crate::model::Secret;
 use crate::{Error, Handle, Result, webpush};
 use hmac::{Hmac, KeyInit, Mac};

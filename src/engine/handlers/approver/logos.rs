@@ -2,7 +2,7 @@
 //! would learn who looks at a request, and when.
 
 use crate::Result;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::store::Logo;
 use sha2::{Digest, Sha256};
 use std::time::Duration;

@@ -2,12 +2,14 @@
 
 use super::super::jobs;
 use super::{Published, misleads, origin};
+use crate::engine::core::Engine;
+use crate::engine::delivery::Outcome;
 use crate::engine::delivery::{PushMessage, PushOutcome};
 use crate::engine::model::clock::Now;
 use crate::engine::model::texts;
 use crate::engine::operations::jobs::{Claimed, Notice};
 use crate::engine::operations::{Subject, approver as stored, pushes as changes};
-use crate::engine::{Engine, Outcome, store};
+use crate::engine::store;
 use crate::webpush::{self, SubscriptionKeys};
 use crate::{Error, Result};
 use base64::Engine as _;

@@ -4,7 +4,7 @@ use super::super::{sandbox, verify};
 use super::{CODE_CORRECT, CODE_WRONG};
 use crate::Result;
 use crate::calls::Done;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::phones::Phone;
 use crate::engine::model::{limits, rejections};

@@ -1,10 +1,11 @@
 //! Reading the jobs of a database, page by page.
 
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::job_kind::JobKind;
 use crate::engine::operations::jobs as stored;
 use crate::engine::operations::jobs::{DEAD, FAILED, SENT, What};
 use crate::engine::store::Job;
-use crate::engine::{Engine, JobKind};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

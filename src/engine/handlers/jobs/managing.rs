@@ -2,7 +2,7 @@
 
 use super::channel;
 use super::listing::{JobEntry, entry};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::rejections;
 use crate::engine::operations::budgets::Over;

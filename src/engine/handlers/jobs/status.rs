@@ -1,10 +1,12 @@
 //! Statistics of the queues: the number of jobs, and the time that sending takes.
 
 use crate::Result;
+use crate::engine::core::Engine;
+use crate::engine::handlers::jobs::JobState;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::job_kind::JobKind;
 use crate::engine::operations::jobs as stored;
 use crate::engine::store::Job;
-use crate::engine::{Engine, JobKind, JobState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;

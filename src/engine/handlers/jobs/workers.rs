@@ -4,8 +4,10 @@ use super::{Delivered, delivered};
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
+use crate::engine::core::Engine;
+use crate::engine::delivery::Outcome;
+use crate::engine::model::job_kind::JobKind;
 use crate::engine::operations::jobs::{self, Claimed, Ended};
-use crate::engine::{Engine, JobKind, Outcome};
 use std::fmt;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};

@@ -3,7 +3,7 @@
 
 use super::reader::Fields;
 use super::source;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::devices::DeviceType;
 use crate::engine::model::records::Problem;
 use crate::engine::model::records::{AuthenticatorRecord, DeviceRecord, UserRecord};

@@ -2,7 +2,7 @@
 //! than their `key_rate` allows: for metrics, the log and `seconder doctor`.
 
 use crate::Result;
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
 use crate::engine::operations::completions::{self, Paused};
 use crate::engine::operations::{applications as stored, budgets};

@@ -2,7 +2,7 @@
 
 use super::super::codes::{Checked, check_number, kind_of};
 use crate::calls::{Done, SetNumber};
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::phones::{self, Phone};
 use crate::engine::model::{as_written, rejections};

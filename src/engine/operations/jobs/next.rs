@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::known::{KnownRoutes, RouteState};
-use crate::engine::Outcome;
+use crate::engine::delivery::Outcome;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::limits::CALLBACK_LIFE;
 use crate::engine::store::Job;

@@ -7,7 +7,7 @@ use super::super::Subject;
 use super::super::audit::Author;
 use super::ended::{Undelivered, note};
 use super::{SENT, unless_damaged};
-use crate::engine::Delivery;
+use crate::engine::delivery::Delivery;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{Decided, Job, Receipt, View};
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! Conformance of jobs: every store lists the same jobs in the same order, and manages them alike.
 
 use super::*;
-use crate::engine::{JobFilter, Outcome};
+use crate::engine::delivery::Outcome;
+use crate::engine::handlers::jobs::JobFilter;
 
 /// A gateway that lets messages wait, whose route is given by the number.
 struct Waits;
 
-impl crate::engine::Deliver for Waits {
+impl crate::engine::delivery::Deliver for Waits {
     fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Conformance of the PostgreSQL store.
 
 use super::*;
+use crate::engine::delivery::Delivery;
+use crate::engine::handlers::jobs::JobFilter;
 use crate::engine::store::Postgres;
-use crate::engine::{Delivery, JobFilter};
 use std::sync::OnceLock;
 
 #[path = "../../../../tests/postgres/server.rs"]

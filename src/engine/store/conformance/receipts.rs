@@ -1,8 +1,10 @@
 //! Conformance of delivery receipts and documents: every store keeps the same, for as long.
 
 use super::*;
+use crate::engine::delivery::{Delivery, Outcome};
+use crate::engine::handlers::audit::AuditFilter;
+use crate::engine::handlers::jobs::JobFilter;
 use crate::engine::store::{Document, Receipt};
-use crate::engine::{AuditFilter, Delivery, JobFilter, Outcome};
 use crate::model::Secret;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
@@ -18,7 +20,7 @@ pub(super) struct Accepts {
     ids: Option<Mutex<Sender<String>>>,
 }
 
-impl crate::engine::Deliver for Accepts {
+impl crate::engine::delivery::Deliver for Accepts {
     fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
         Ok(())
     }

@@ -4,9 +4,11 @@
 use super::linear::{Call, Observed, Presented, State, is_explained};
 use super::{Given, Seeded};
 use crate::calls::*;
+use crate::engine::core::Engine;
+use crate::engine::delivery::Message;
+use crate::engine::handlers::settings::EngineSettings;
 use crate::engine::store::backend::Backend;
 use crate::engine::store::{Memory, Sqlite, Store};
-use crate::engine::{Engine, EngineSettings, Message};
 use crate::keyring::{Keyring, Ring};
 use crate::model::{Token, UserId};
 use crate::otp::Totp;

@@ -13,17 +13,21 @@ use crate::calls::{
     RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline, RequestCall, RequestSms,
     RouteMatch, SetLogin, SetNumber, StartPhoneVerification, UserStatus, match_route,
 };
+use crate::engine::core::Engine;
+use crate::engine::delivery::{Delivery, Message, SignedCallback};
+use crate::engine::handlers::approvals::{ApprovalResponse, RespondToApproval};
 use crate::engine::handlers::approver::SignedRequest;
+use crate::engine::handlers::forwarding::{Forwarding, Learned};
+use crate::engine::handlers::jobs::{JobFilter, JobState};
+use crate::engine::handlers::settings::EngineSettings;
+use crate::engine::model::clock::Clock;
+use crate::engine::model::devices::DeviceType;
 use crate::engine::operations::offline::{self, Preparation};
 use crate::engine::operations::users;
 use crate::engine::operator::{AddOperator, AppSettings, Operation, RemoveOperator, Role};
 use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::{Authenticator, Store};
-use crate::engine::{
-    ApprovalResponse, Clock, Delivery, DeviceType, Engine, EngineSettings, Forwarding, JobFilter,
-    JobState, Learned, Message, RespondToApproval, SignedCallback,
-};
 use crate::keyring::Ring;
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
 use crate::{Error, Handle, Verdict, Verify};
@@ -116,7 +120,7 @@ impl World {
 
 struct Poster(Arc<AtomicBool>);
 
-impl crate::engine::Post for Poster {
+impl crate::engine::delivery::Post for Poster {
     fn post(&self, _: &SignedCallback) -> Result<(), String> {
         if self.0.load(Ordering::Relaxed) { Err("down".to_owned()) } else { Ok(()) }
     }
