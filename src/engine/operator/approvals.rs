@@ -1,7 +1,7 @@
 //! Operations on the approval requests that users can still respond to.
 
+use super::declaration::{Nothing, Operation, operation};
 use super::users::check_most;
-use super::{Nothing, Operation, operation};
 use crate::engine::core::Engine;
 use crate::engine::handlers::approvals::ApprovalResponse;
 use crate::engine::model::rejections;

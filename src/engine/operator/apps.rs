@@ -1,6 +1,6 @@
 //! Operations on the applications of a database.
 
-use super::{Nothing, Operation, operation};
+use super::declaration::{Nothing, Operation, operation};
 pub use crate::engine::app_settings::{AppRecord, AppSettings};
 use crate::engine::core::Engine;
 use crate::engine::handlers::applications::{self, FIRST, removed};

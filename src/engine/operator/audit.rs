@@ -1,6 +1,6 @@
 //! Operations on the audit.
 
-use super::operation;
+use super::declaration::operation;
 use crate::Result;
 use crate::engine::core::Engine;
 use crate::engine::handlers::audit::audit_filter;
@@ -31,7 +31,7 @@ macro_rules! list {
 
             fn run(&self, engine: &Engine) -> Result<AuditPage> {
                 let filter = AuditFilter { $($field: self.$field.clone()),* };
-                engine.audit(&filter, self.after.as_deref(), self.most.unwrap_or(super::MOST))
+                engine.audit(&filter, self.after.as_deref(), self.most.unwrap_or(super::declaration::MOST))
             }
         }
     };

@@ -1,6 +1,7 @@
 //! Health checks of the database and its surroundings.
 
-use super::{Operation, ShowLimits, operation};
+use super::declaration::{Operation, operation};
+use super::limits::ShowLimits;
 use crate::engine::core::Engine;
 use crate::engine::handlers::applications::FIRST;
 use crate::engine::handlers::audit::AuditFilter;

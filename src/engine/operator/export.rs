@@ -1,6 +1,6 @@
 //! The operation that exports the data of a user.
 
-use super::operation;
+use super::declaration::operation;
 use super::users::{ActivityEntry, ShowUser, UserDetails, activity};
 use crate::engine::core::Engine;
 use crate::engine::handlers::jobs::JobEntry;
@@ -44,7 +44,8 @@ pub struct ExportedUser {
 
 impl ExportUser {
     fn run(&self, engine: &Engine) -> Result<ExportedUser> {
-        let details = super::Operation::carry_out(&ShowUser { user_id: self.user_id }, engine)?;
+        let details =
+            super::declaration::Operation::carry_out(&ShowUser { user_id: self.user_id }, engine)?;
         let (app, user_id, now) = (engine.app.app_id, self.user_id, engine.now());
         let id = user_id.get();
         let found = engine.look(move |view| {
@@ -68,7 +69,7 @@ impl ExportUser {
             engine.shown(Request { row, user_id, uuid, user_email })
         };
         // A number that leaves the service leaves a trace.
-        let trail = engine.trail_of(<Self as super::Operation>::NAME, now, None)?;
+        let trail = engine.trail_of(<Self as super::declaration::Operation>::NAME, now, None)?;
         engine.run(move |view| {
             trail.done(view, user_id);
             Ok(())

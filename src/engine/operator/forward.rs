@@ -1,7 +1,7 @@
 //! Operations on the users of an application that moves here from another service. Calls for users
 //! who are not here yet are forwarded to that service.
 
-use super::{Nothing, operation};
+use super::declaration::{Nothing, operation};
 use crate::engine::core::Engine;
 use crate::engine::handlers::forwarding;
 use crate::engine::operations::forwarding as stored;

@@ -1,6 +1,6 @@
 //! Import of users from another service.
 
-use super::operation;
+use super::declaration::operation;
 use crate::engine::core::Engine;
 use crate::engine::handlers::moving::Problem;
 use crate::engine::model::records::Imported;

@@ -1,6 +1,6 @@
 //! Operations on messages and callbacks that are to be sent.
 
-use super::operation;
+use super::declaration::operation;
 use crate::engine::core::Engine;
 use crate::engine::handlers::jobs::{JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun};
 use crate::engine::model::job_kind::JobKind;
@@ -33,7 +33,7 @@ impl ListJobs {
     fn run(&self, engine: &Engine) -> Result<JobPage> {
         let ListJobs { state, kind, user_id, .. } = *self;
         let filter = JobFilter { state, kind, route: self.route.clone(), user_id };
-        engine.jobs(&filter, self.after.as_deref(), self.most.unwrap_or(super::MOST))
+        engine.jobs(&filter, self.after.as_deref(), self.most.unwrap_or(super::declaration::MOST))
     }
 }
 

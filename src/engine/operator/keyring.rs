@@ -1,7 +1,7 @@
 //! Operations on the keys that seal the secrets of the database. Each change is in the audit, with the
 //! id of the key.
 
-use super::{Nothing, Operation, operation};
+use super::declaration::{Nothing, Operation, operation};
 use crate::engine::core::Engine;
 use crate::engine::operations::audit::AuditVerdict;
 use crate::keyring::{KeyId, KeyInfo};

@@ -1,7 +1,7 @@
 //! Operations on the limits of the application.
 
-use super::AppSettings;
-use super::{Operation, operation};
+use super::apps::AppSettings;
+use super::declaration::{Operation, operation};
 use crate::Result;
 use crate::engine::core::Engine;
 use crate::engine::handlers::applications;

@@ -1,6 +1,7 @@
 //! Operations that lock and unlock users.
 
-use super::{Nothing, Operation, doctor, operation};
+use super::declaration::{Nothing, Operation, operation};
+use super::doctor;
 use crate::engine::core::Engine;
 use crate::engine::model::rejections;
 use crate::engine::operations::users;

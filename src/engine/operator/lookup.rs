@@ -1,7 +1,7 @@
 //! Operations on the provider with which a server looks numbers up.
 
+use super::declaration::{Nothing, operation};
 use super::routes::check_object;
-use super::{Nothing, operation};
 use crate::engine::core::Engine;
 use crate::model::Secret;
 use crate::{Error, Result};

@@ -1,6 +1,6 @@
 //! Operations for the maintenance of a database.
 
-use super::{Operation, operation};
+use super::declaration::{Operation, operation};
 use crate::Result;
 use crate::engine::core::Engine;
 use crate::engine::operations::audit::AuditVerdict;

@@ -1,6 +1,6 @@
 //! The operation that changes the number of a user.
 
-use super::{Nothing, Operation, operation};
+use super::declaration::{Nothing, Operation, operation};
 use crate::engine::core::Engine;
 use crate::engine::handlers::users::numbers::Proof;
 use crate::model::{CountryCode, PhoneNumber, UserId, VerificationCode};

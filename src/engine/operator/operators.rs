@@ -1,6 +1,7 @@
 //! Operations on the operators of a service, each with a token.
 
-use super::{Nothing, Operation, Role, operation};
+use super::declaration::{Nothing, Operation, operation};
+use super::role::Role;
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{self, Time};
 use crate::engine::model::limits::{LONGEST_TOKEN_LIFE, MOST_OPERATORS};

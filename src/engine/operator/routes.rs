@@ -1,6 +1,6 @@
 //! Operations on the routes by which a server sends messages.
 
-use super::{Nothing, operation};
+use super::declaration::{Nothing, operation};
 use crate::engine::core::Engine;
 use crate::engine::handlers::routes::StoredRoute;
 use crate::model::Secret;

@@ -1,7 +1,10 @@
 //! Operators with a token: identification by the token, and the check of permissions.
 
+use super::declaration::{APP, Operation};
+use super::numbers::SetUserNumber;
 use super::operators::{PREFIX, apps_of, hash};
-use super::{APP, Named, Operation, Role, SetUserNumber};
+use super::registry::Named;
+use super::role::Role;
 use crate::engine::core::Engine;
 use crate::engine::operations::audit::Author;
 use crate::engine::operations::operators as stored;

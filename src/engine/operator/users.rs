@@ -1,6 +1,6 @@
 //! Operations on the users of the application.
 
-use super::{Nothing, operation};
+use super::declaration::{Nothing, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
@@ -67,7 +67,7 @@ pub struct UserEntry {
 }
 
 pub(super) fn check_most(most: Option<u32>) -> Result<u32> {
-    let most = most.unwrap_or(super::MOST);
+    let most = most.unwrap_or(super::declaration::MOST);
     match (1..=MOST_READ).contains(&most) {
         true => Ok(most),
         false => Err(Error::invalid_argument("most", "must be 1 to 1000")),

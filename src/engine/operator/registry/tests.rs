@@ -1,6 +1,7 @@
 //! Tests of the names of operations, their errors, and their debug output.
 
 use super::*;
+use crate::engine::operator::OperatorToken;
 use crate::model::Secret;
 use serde_json::json;
 use std::collections::BTreeSet;
