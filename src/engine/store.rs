@@ -4,8 +4,10 @@
 mod backend;
 mod batch;
 mod cache;
+mod change;
 #[cfg(test)]
 mod conformance;
+mod declaration;
 mod memory;
 mod migrations;
 #[cfg(feature = "postgres")]
@@ -27,7 +29,8 @@ pub(super) use memory::Memory;
 pub(super) use postgres::Postgres;
 pub(super) use sealed::Sealed;
 pub(super) use sealing::{listed, wrong_ring};
-pub(super) use sqlite::{Copied, Sqlite, restore};
+pub(super) use sqlite::Sqlite;
+pub(super) use sqlite::backup::{Copied, restore};
 pub use sqlite::{after_fork, before_fork};
 pub(super) use table::{Cell, Row, Value, damaged};
 pub(super) use tables::{
@@ -36,7 +39,8 @@ pub(super) use tables::{
     OfflineSteps, OfflineUse, OpenApproval, Operator, Receipt, RecoveryCode, Retention, Route,
     SentCode, Sequence, Statistics, User,
 };
-pub(super) use view::{Decided, Due, Page, Stop, View};
+pub(super) use view::{Decided, Stop, View};
+pub(super) use which::{Due, Page};
 
 use super::model::clock::Time;
 use crate::Result;

@@ -1,7 +1,8 @@
 //! The interface of a database that keeps rows, such as SQLite.
 
+use super::change::Change;
 use super::table::Value;
-use super::view::{Change, Key};
+use super::which::Key;
 use crate::engine::model::clock::Time;
 use crate::keyring::KeyId;
 use crate::{Error, Result};

@@ -1,8 +1,9 @@
 //! Cache of the rows of one table that a batch has loaded, and of the changes that its decisions
 //! made to them.
 
+use super::change::{Change, ChangeKind};
 use super::table::{Row, Schema, Value};
-use super::view::{Change, ChangeKind, Due, Page, Which};
+use super::which::{Due, Page, Which};
 use crate::Error;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};

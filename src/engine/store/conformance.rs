@@ -14,7 +14,7 @@ use super::backend::Backend;
 use super::sqlite::Sqlite;
 use super::table::{Row, Value};
 use super::tables::{Authenticator, SealingKey, TABLES};
-use super::view::{Key, Which};
+use super::which::{Key, Which};
 use super::{Memory, Store};
 use crate::calls::*;
 use crate::engine::core::Engine;

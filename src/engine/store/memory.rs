@@ -1,10 +1,11 @@
 //! Store in memory, for sandboxes and as the reference for tests of the other stores.
 
 use super::backend::{Backend, Fault, Rows};
+use super::change::{Change, ChangeKind};
 use super::sqlite::Using;
 use super::table::{Value, sort};
 use super::tables::TABLES;
-use super::view::{Change, ChangeKind, Due, Key, Which};
+use super::which::{Due, Key, Which};
 use crate::engine::model::clock::Time;
 use crate::{Error, Result};
 use std::any::Any;

@@ -1,9 +1,10 @@
 //! Walks through the sealed values of a database in steps, each short enough not to delay calls.
 
 use super::backend::{Fault, Rows};
+use super::change::{Change, ChangeKind};
 use super::table::{Row, Value};
 use super::tables::{SealingKey, TABLES};
-use super::view::{Change, ChangeKind, Key, Which};
+use super::which::{Key, Which};
 use super::{Store, sealing};
 use crate::keyring::{KeyId, Ring};
 use crate::{Error, Result};

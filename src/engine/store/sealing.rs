@@ -6,10 +6,11 @@
 //! is put back.
 
 use super::backend::{Backend, Fault, Rows, Upkept};
-use super::sealed::Secret;
+use super::change::{Change, ChangeKind};
+use super::table::Secret;
 use super::table::{Row, Schema, Value};
 use super::tables::{SealingKey, TABLES};
-use super::view::{Change, ChangeKind, Key, Which};
+use super::which::{Key, Which};
 use crate::engine::model::clock::{Clock, Time};
 use crate::keyring::{Cipher, Key as RingKey, KeyId, Keys, Ring};
 use crate::{Error, Result};
@@ -110,7 +111,8 @@ pub(super) fn listed_in(rows: &mut dyn Rows) -> Result<BTreeSet<KeyId>, Fault> {
     for row in rows.load(&[all])?.into_iter().flatten() {
         let row = SealingKey::of(row).map_err(Fault::OfRow)?;
         let id = row.key_id.parse();
-        listed.insert(id.map_err(|_| Fault::OfRow(super::damaged("sealing_keys", "key_id")))?);
+        listed
+            .insert(id.map_err(|_| Fault::OfRow(super::table::damaged("sealing_keys", "key_id")))?);
     }
     Ok(listed)
 }
@@ -247,7 +249,7 @@ impl<'a> SealedRows<'a> {
         values: &[Value],
         sealed: &[u8],
     ) -> Result<zeroize::Zeroizing<Vec<u8>>> {
-        let damaged = || super::damaged(table.name, table.columns[place].name);
+        let damaged = || super::table::damaged(table.name, table.columns[place].name);
         let id = KeyId::of_value(sealed).ok_or_else(damaged)?;
         if self.keys.get(id).is_none() {
             // Another process may have added it.

@@ -1,9 +1,11 @@
 //! Store in a SQLite file.
 
-mod backup;
+pub(super) mod backup;
 mod checkpoints;
 #[cfg(target_os = "linux")]
 mod descriptors;
+mod failure;
+mod files;
 #[cfg(target_os = "linux")]
 mod held;
 #[cfg(not(target_os = "linux"))]
@@ -21,7 +23,6 @@ mod turns;
 mod upkeep;
 mod watch;
 
-pub(in crate::engine) use backup::{Copied, restore};
 #[cfg(test)]
 pub(super) use plans::executed;
 pub(super) use process::Using;
@@ -34,9 +35,10 @@ use super::restored;
 use crate::engine::model::clock::Time;
 use crate::{Error, Result};
 use checkpoints::Checkpoints;
+use failure::failed;
 use held::Held;
 use origin::Origin;
-use process::Owned;
+use process::{Owned, keep_log};
 use rows::{Transaction, fault};
 use rusqlite::{Connection, TransactionBehavior};
 use std::any::Any;
@@ -314,29 +316,6 @@ fn begin(db: &Connection, path: &Path) -> Result<(Origin, bool)> {
     begin().map_err(failed)
 }
 
-/// Returns the message of an SQLite error, without the values of any row, which may be secret.
-fn failed(error: rusqlite::Error) -> Error {
-    let message = match &error {
-        rusqlite::Error::SqliteFailure(code, _) => match code.code {
-            rusqlite::ErrorCode::DatabaseBusy => {
-                "the database is busy: another process has locked it for too long".to_owned()
-            }
-            rusqlite::ErrorCode::DiskFull => "the disk is full".to_owned(),
-            rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
-                "the database is damaged: restore it from a copy".to_owned()
-            }
-            rusqlite::ErrorCode::CannotOpen if let Some(cause) = crate::exhausted::now() => {
-                format!("the database cannot be opened: {cause}")
-            }
-            _ => format!(
-                "{code}: check the disk, and the permissions of the database and its folder"
-            ),
-        },
-        _ => "a row has an invalid value: the database is damaged".to_owned(),
-    };
-    Error::storage(message)
-}
-
 impl Drop for Sqlite {
     /// In a forked child, closing the parent's connections as usual would remove the parent's log.
     /// They are closed in another way, or leaked; the locks stay with the parent.
@@ -399,11 +378,4 @@ impl Sqlite {
         std::mem::forget(Arc::clone(&self.writer));
         std::mem::forget(file);
     }
-}
-
-/// Makes a connection leave the log alone when it is closed.
-fn keep_log(connection: &Connection) {
-    use rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-    // This can only fail for a setting that SQLite does not know.
-    let _ = connection.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
 }

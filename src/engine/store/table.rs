@@ -4,11 +4,12 @@
 //! Decisions read and change typed rows. A store knows only tables, keys and values, so no store
 //! has a statement of its own for a kind of row, or a limit.
 
-use super::sealed::Secret;
 use crate::engine::model::clock::Time;
 use crate::engine::model::job_kind::JobKind;
 use crate::{Error, Result};
 use std::cmp::Ordering;
+use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// A value of a row.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,6 +213,43 @@ impl<T: Cell> Cell for Option<T> {
     }
 }
 
+/// A secret that passes between a row and the store.
+#[derive(Clone)]
+pub(in crate::engine) struct Secret {
+    pub(super) plain: Result<Zeroizing<Vec<u8>>>,
+    /// The stored ciphertext, while the secret is unchanged: it need not be sealed again.
+    pub(super) stored: Option<Arc<[u8]>>,
+}
+
+impl Secret {
+    fn order(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        match &self.plain {
+            Ok(plain) => (Some(plain), None),
+            Err(_) => (None, self.stored.as_deref()),
+        }
+    }
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Secret {}
+
+impl PartialOrd for Secret {
+    fn partial_cmp(&self, other: &Secret) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Secret {
+    fn cmp(&self, other: &Secret) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
 /// A key, or the beginning of one.
 pub(in crate::engine) trait Prefix {
     fn values(self) -> Vec<Value>;
@@ -269,65 +307,3 @@ pub(in crate::engine) fn sort(
 ) {
     rows.sort_by(order);
 }
-
-/// Declares the rows of tables, and the lists of all of them.
-macro_rules! tables {
-    ($(
-        $(#[$doc:meta])*
-        $row:ident in $name:ident, key $key:literal $(, due $due:ident $(of $due_of:ident)?)? {
-            $($(#[$of:meta])* $column:ident: $kind:ty),* $(,)?
-        }
-    )*) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, PartialEq)]
-            pub(in crate::engine) struct $row {
-                $($(#[$of])* pub(in crate::engine) $column: $kind),*
-            }
-
-            impl $crate::engine::store::table::Row for $row {
-                const TABLE: usize = Place::$row as usize;
-                const SCHEMA: &'static $crate::engine::store::table::Schema =
-                    &$crate::engine::store::table::Schema {
-                        name: stringify!($name),
-                        columns: &[$($crate::engine::store::table::Column {
-                            name: stringify!($column),
-                            kind: <$kind as $crate::engine::store::table::Cell>::KIND,
-                            optional: <$kind as $crate::engine::store::table::Cell>::OPTIONAL,
-                            sealed: <$kind as $crate::engine::store::table::Cell>::SEALED,
-                        }),*],
-                        key: $key,
-                        due: tables!(@due $($due)?),
-                        due_of: tables!(@due $($($due_of)?)?),
-                    };
-
-                fn values(&self) -> Vec<$crate::engine::store::table::Value> {
-                    vec![$($crate::engine::store::table::Cell::value(&self.$column)),*]
-                }
-
-                fn of(values: Vec<$crate::engine::store::table::Value>) -> $crate::Result<$row> {
-                    let mut values = values.into_iter();
-                    $(let $column = $crate::engine::store::table::next(
-                        &mut values, [stringify!($name), stringify!($column)])?;)*
-                    Ok($row { $($column),* })
-                }
-            }
-        )*
-
-        enum Place {
-            $($row),*
-        }
-
-        /// Every table.
-        pub(in crate::engine) const TABLES: &[&$crate::engine::store::table::Schema] =
-            &[$(<$row as $crate::engine::store::table::Row>::SCHEMA),*];
-
-        /// Makes a row of its values, for each of them.
-        pub(in crate::engine) const READERS: &[$crate::engine::store::cache::Reader] =
-            &[$($crate::engine::store::cache::read::<$row>),*];
-    };
-    (@due $due:ident) => { Some(stringify!($due)) };
-    (@due) => { None };
-}
-
-pub(in crate::engine) use tables;

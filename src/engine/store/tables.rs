@@ -1,7 +1,7 @@
 //! The tables: their rows, their keys, and the order in which a batch writes them.
 
+use super::declaration::tables;
 use super::sealed::Sealed;
-use super::table::tables;
 use crate::engine::model::clock::Time;
 use crate::engine::model::job_kind::JobKind;
 

@@ -4,9 +4,10 @@
 //! again once it is. It is a pure function, so only time is lost.
 
 use super::cache::{Cache, Pending, typed};
+use super::change::{Change, ChangeKind};
 use super::table::{Prefix, Row, Schema, Value};
 use super::tables::{READERS, Statistics, TABLES};
-pub(in crate::engine) use super::which::{Due, Key, Page, Which};
+use super::which::{Due, Key, Page, Which};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -26,29 +27,6 @@ impl From<Error> for Stop {
 }
 
 pub(in crate::engine) type Decided<T> = Result<T, Stop>;
-
-/// A change that a store has to write.
-pub(in crate::engine) struct Change {
-    /// The place of the table in `TABLES`.
-    pub(in crate::engine) table: usize,
-    pub(in crate::engine) kind: ChangeKind,
-    /// All values of a row; for deletions, the values of the key or its beginning.
-    pub(in crate::engine) values: Vec<Value>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum ChangeKind {
-    /// Deletes all rows whose key begins so.
-    DeleteAll,
-    /// Adds a row that the store does not have.
-    Insert,
-    /// Changes a row that the store has.
-    Update,
-    /// Deletes a row that the store has.
-    Delete,
-    /// Adds to the columns after the key. A row that is missing counts as zeros.
-    Add,
-}
 
 /// The rows that decisions see, and the changes that they have made.
 #[derive(Default)]

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::engine::model::clock::Time;
+use crate::engine::store::change::{Change, ChangeKind};
 use crate::engine::store::memory::Memory;
 use crate::engine::store::table::{Row, Value};
 use crate::engine::store::tables::Sequence;
-use crate::engine::store::view::{Change, ChangeKind};
 use std::any::Any;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};

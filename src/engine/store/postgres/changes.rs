@@ -4,10 +4,10 @@ use super::buckets::{Guard, LIST, Scope};
 use super::rows::{Transaction, Trouble, Values, with_bucket};
 use super::statements::{COMMON, STATEMENTS, columns};
 use super::values::{arrays, blobs};
+use crate::engine::store::change::{Change, ChangeKind};
 use crate::engine::store::sealed::not_sealed;
 use crate::engine::store::table::{Column, Row as _, Value};
 use crate::engine::store::tables::{Statistics, TABLES};
-use crate::engine::store::view::{Change, ChangeKind};
 use crate::postgres::{Param, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 

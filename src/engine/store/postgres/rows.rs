@@ -4,9 +4,10 @@ use super::buckets::{Guard, LIST, Scope};
 use super::statements::{COMMON, STATEMENTS, Statements, columns, page};
 use super::values::{arrays, each, ints, values_of};
 use crate::engine::store::backend::{Fault, Rows};
+use crate::engine::store::change::Change;
 use crate::engine::store::table::{Row as _, Value, sort};
 use crate::engine::store::tables::{TABLES, User};
-use crate::engine::store::view::{Change, Due, Key, Which};
+use crate::engine::store::which::{Due, Key, Which};
 use crate::postgres::{Connection, Param, Problem, Returned};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -379,7 +380,7 @@ fn read(table: usize, answer: &Returned) -> Result<Values, Trouble> {
     let schema = TABLES[table];
     let rows = answer.rows.iter().map(|row| values_of(row, schema.columns));
     rows.collect::<Option<_>>()
-        .ok_or_else(|| Trouble::Damaged(crate::engine::store::damaged(schema.name, "value")))
+        .ok_or_else(|| Trouble::Damaged(crate::engine::store::table::damaged(schema.name, "value")))
 }
 
 impl Rows for Transaction<'_> {

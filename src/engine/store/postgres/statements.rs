@@ -6,7 +6,7 @@
 use super::buckets::Scope;
 use crate::engine::store::table::{Column, Kind, Schema};
 use crate::engine::store::tables::TABLES;
-use crate::engine::store::view::Page;
+use crate::engine::store::which::Page;
 use crate::postgres::{List, Statement};
 use std::sync::LazyLock;
 

@@ -8,12 +8,13 @@ use crate::engine::model::clock::{Now, Time};
 use crate::engine::operations::housekeeping::delete_expired;
 use crate::engine::store::Store;
 use crate::engine::store::backend::{Backend, Fault};
+use crate::engine::store::change::{Change, ChangeKind};
 use crate::engine::store::conformance::postgres::server;
 use crate::engine::store::table::{Row as _, Value};
 use crate::engine::store::tables::{
     Activity, Audit, Authenticator, Email, Job, Lookup, OpenApproval, Sequence, TABLES, User,
 };
-use crate::engine::store::view::{Change, ChangeKind, Key, Page, Which};
+use crate::engine::store::which::{Key, Page, Which};
 use crate::postgres::{Connection, Problem, Statement};
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, mpsc};

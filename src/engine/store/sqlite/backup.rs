@@ -1,6 +1,8 @@
 //! Backup and restore of a database, also while it is in use.
 
-use super::open::{beside, connect, has_log, message, resolve};
+use super::failure::message;
+use super::files::beside;
+use super::open::{connect, has_log, resolve};
 use super::origin::{adopt, forget};
 use super::part::{Part, is_same, refuse_existing, remove};
 use super::process::{Using, apart_from_forks};
@@ -192,9 +194,9 @@ fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Re
         progress(bytes(pages.pagecount - pages.remaining), bytes(pages.pagecount));
         match step {
             StepResult::Done => return Ok(true),
-            StepResult::Busy | StepResult::Locked if busy < super::open::ATTEMPTS => {
+            StepResult::Busy | StepResult::Locked if busy < super::files::ATTEMPTS => {
                 busy += 1;
-                std::thread::sleep(super::open::PAUSE);
+                std::thread::sleep(super::files::PAUSE);
             }
             StepResult::Busy | StepResult::Locked => {
                 return Err(Error::storage(

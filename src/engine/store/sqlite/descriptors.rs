@@ -3,7 +3,7 @@
 //! A program that calls closefrom(3) closes SQLite's descriptors too, and files that it opens next get
 //! their numbers. SQLite would write the database and its log into those files, and close them.
 
-use super::open::beside;
+use super::files::beside;
 use nix::fcntl::{AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat};
 use std::ffi::CString;

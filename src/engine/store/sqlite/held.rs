@@ -6,7 +6,8 @@
 //! to a descriptor: they keep others out even in the same process, and no other code can drop them.
 
 use super::descriptors::{Descriptors, State, id};
-use super::open::{ATTEMPTS, PAUSE, beside, cause};
+use super::failure::cause;
+use super::files::{ATTEMPTS, PAUSE, beside};
 use crate::{Error, Result};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};

@@ -1,11 +1,13 @@
 //! Opens a database, or rejects it and leaves it unchanged.
 
+use super::failure::{cause, message};
+use super::files::{ATTEMPTS, PATIENCE, PAUSE, beside};
 use super::rows::Transaction;
 use super::schema::{self, State};
 use crate::engine::store::backend::Fault;
 use crate::engine::store::migrations::Migration;
 use crate::engine::store::sealing::listed_in;
-use crate::exhausted::{self, exhausted};
+use crate::exhausted::exhausted;
 use crate::keyring::KeyId;
 use crate::{Error, Result, links};
 use rusqlite::config::DbConfig;
@@ -17,12 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The time to wait for a database that another process has locked.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause before a retry in cases in which SQLite does not wait itself.
-pub(super) const PAUSE: Duration = Duration::from_millis(10);
-/// The number of retries that take as long as `PATIENCE`.
-pub(super) const ATTEMPTS: u128 = PATIENCE.as_millis() / PAUSE.as_millis();
 /// The factor by which the wait is longer while another process migrates the tables to a new
 /// version.
 const LONG: u128 = 24;
@@ -65,11 +61,6 @@ pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Describes an error of the system.
-pub(super) fn cause(error: &std::io::Error) -> String {
-    exhausted(error).map_or_else(|| error.to_string(), str::to_owned)
-}
-
 /// Returns the error for a database that must exist.
 fn not_created(path: &Path, is: &str) -> Error {
     Error::storage(format!(
@@ -101,7 +92,7 @@ pub(super) fn writer(
     let state = acceptable(&connection, path, must_exist, known, check_keys);
     if state.is_err() && had_log {
         // The last connection that closes a database moves its log into it.
-        super::keep_log(&connection);
+        super::process::keep_log(&connection);
     }
     let state = state?;
     let attempts = if state == State::Outdated { LONG } else { 1 } * ATTEMPTS;
@@ -396,13 +387,6 @@ fn writable(path: &Path, read_only: bool) -> Result<()> {
     }
 }
 
-/// Returns the path of a file next to the database, with this suffix to its name.
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
-
 /// Returns whether the database has a log, which some file systems do not allow.
 pub(super) fn has_log(connection: &Connection, path: &Path) -> Result<bool> {
     let mode: rusqlite::Result<String> =
@@ -428,26 +412,4 @@ fn prepare(connection: &Connection, journal: &str, known: &[Migration]) -> rusql
     connection.pragma_update(None, "secure_delete", true)?;
     plan_once(connection)?;
     schema::migrate(connection, known)
-}
-
-pub(super) fn message(path: &Path, error: &rusqlite::Error) -> String {
-    let shown = path.display();
-    match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            format!("{shown} is damaged or not a database: restore it from a copy")
-        }
-        Some(ErrorCode::CannotOpen) if let Some(cause) = exhausted::now() => {
-            format!("{shown} cannot be opened: {cause}")
-        }
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            format!("{shown} cannot be opened: check that the program may read and write it")
-        }
-        Some(ErrorCode::ReadOnly) => {
-            format!("{shown} is read-only: grant the program write permission, unless its disk is")
-        }
-        Some(ErrorCode::DatabaseBusy) => {
-            format!("{shown} was locked by another process for too long")
-        }
-        _ => format!("{shown} cannot be opened: {error}"),
-    }
 }

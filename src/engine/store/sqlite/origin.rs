@@ -8,7 +8,8 @@
 //!   has a lower one, it is an older state of itself, written into the same file. The number is
 //!   written after its commit, so it is never too high.
 
-use super::open::{beside, create_new, open_plain, sync_folder};
+use super::files::beside;
+use super::open::{create_new, open_plain, sync_folder};
 use rusqlite::{Connection, OptionalExtension};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};

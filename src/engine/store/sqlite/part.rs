@@ -1,7 +1,9 @@
 //! Atomic file creation: files get their names only once they are complete.
 
+use super::failure::cause;
+use super::files::beside;
 use super::held;
-use super::open::{beside, cause, create_new, open_plain};
+use super::open::{create_new, open_plain};
 use super::origin::{keep_owner, mark_of};
 use super::schema::{HEADER, is_ours};
 use crate::{Error, Result};
@@ -21,7 +23,7 @@ impl Part {
     /// Creates the file for a copy of `source`.
     pub(super) fn create(of: &Path, source: &Path) -> Result<Part> {
         let path = beside(of, "-part");
-        for _ in 0..super::open::ATTEMPTS {
+        for _ in 0..super::files::ATTEMPTS {
             let locked = match create_new(&path) {
                 Ok(file) => file,
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {

@@ -10,7 +10,7 @@
 //! it opens any, which leaves the files and the parent's locks alone, and makes SQLite forget the
 //! parent's locks. If a thread did, the child uses no database.
 
-use super::{held, keep_log};
+use super::held;
 use crate::{Error, Result};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -195,4 +195,11 @@ fn count(counter: &AtomicU64, process: u32) -> u64 {
         (owner, count) if owner == process => count,
         _ => 0,
     }
+}
+
+/// Makes a connection leave the log alone when it is closed.
+pub(super) fn keep_log(connection: &Connection) {
+    use rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    // This can only fail for a setting that SQLite does not know.
+    let _ = connection.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
 }

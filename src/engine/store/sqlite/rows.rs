@@ -1,11 +1,12 @@
 //! The rows of a transaction. Every statement is made from the declaration of its table.
 
-use super::failed;
+use super::failure::failed;
 use crate::engine::store::backend::{Fault, Rows};
+use crate::engine::store::change::{Change, ChangeKind};
 use crate::engine::store::sealed::not_sealed;
 use crate::engine::store::table::{Kind, Schema, Value};
 use crate::engine::store::tables::TABLES;
-use crate::engine::store::view::{Change, ChangeKind, Key, Page, Which};
+use crate::engine::store::which::{Key, Page, Which};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
 use std::sync::LazyLock;

@@ -1,6 +1,7 @@
 //! Recognises the tables of a database: this library's, another program's, or another version's.
 
-use super::open::{beside, message};
+use super::failure::message;
+use super::files::beside;
 use crate::engine::store::migrations::{self, Applied, Migration};
 use crate::{Error, Result};
 use rusqlite::{Connection, Transaction, TransactionBehavior};

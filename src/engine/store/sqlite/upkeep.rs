@@ -3,7 +3,9 @@
 
 use super::Sqlite;
 use super::backup::check;
-use super::open::{self, beside, message};
+use super::failure::message;
+use super::files::beside;
+use super::open;
 use super::process::{Using, apart_from_forks};
 use super::watch::Guard;
 use crate::engine::store::backend::{Backend, Upkept};

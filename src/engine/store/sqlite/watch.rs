@@ -4,8 +4,8 @@
 //! happens when someone replaces the file, and when another copy of SQLite in the process closes
 //! the same file: it drops the locks, and the next program to close the file removes the log.
 
+use super::files::beside;
 use super::held::Held;
-use super::open::beside;
 use crate::exhausted::exhausted;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -222,9 +222,9 @@ mod tests {
     use super::super::Sqlite;
     use super::*;
     use crate::engine::store::backend::{Backend, Fault};
+    use crate::engine::store::change::{Change, ChangeKind};
     use crate::engine::store::table::{Row, Value};
     use crate::engine::store::tables::Sequence;
-    use crate::engine::store::view::{Change, ChangeKind};
 
     fn change() -> Vec<Change> {
         let values = vec![Value::Text("test".into()), Value::Int(1)];
