@@ -22,8 +22,7 @@ pub use handlers::audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use handlers::backups::restore;
 pub use handlers::forwarding::{Forwarding, Learned};
 pub use handlers::jobs::{
-    CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
-    PUSH_LANE, Workers,
+    CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobStatus, JobsRun, LeasedJob, PUSH_LANE, Workers,
 };
 pub use handlers::keys::Resealed;
 pub use handlers::moving::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecordPage};
@@ -33,7 +32,7 @@ pub(crate) use handlers::settings::EngineSettings;
 pub(crate) use model::clock::system_time;
 pub use model::clock::{Clock, Random};
 pub use model::devices::{DeviceRegistered, DeviceType};
-pub use model::job_kind::JobKind;
+pub use model::jobs::{JobKind, JobState};
 pub use model::limits::Limits;
 pub use model::lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
 pub use model::records::{AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, UserRecord};

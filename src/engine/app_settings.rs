@@ -4,17 +4,37 @@ mod values;
 
 use super::model::clock::Time;
 use super::model::limits;
-use super::operations::applications::App;
+use super::model::limits::Limits;
+use super::model::texts::Texts;
 use super::store::{Application, Decided, damaged};
-use super::{Limits, Texts};
 use crate::app_settings::app_settings;
 pub use crate::app_settings::{APP_SETTINGS, AppSetting, SettingKind};
-use crate::model::{CallbackMethod, CallbackUrl, InstallLink, LogoUrl, OtpDomain};
+use crate::model::{ApiKey, CallbackMethod, CallbackUrl, InstallLink, LogoUrl, OtpDomain};
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use values::{Given, Value};
+use zeroize::Zeroizing;
+
+/// An application.
+#[derive(Clone)]
+pub(in crate::engine) struct App {
+    pub(in crate::engine) app_id: i64,
+    pub(in crate::engine) api_key: ApiKey,
+    /// The key before it, as long as that is valid too.
+    pub(in crate::engine) earlier: Option<EarlierKey>,
+    /// Signs the tokens of remembered browsers. It never leaves the service.
+    pub(in crate::engine) secret: Zeroizing<[u8; 32]>,
+    pub(in crate::engine) settings: ApplicationSettings,
+}
+
+/// A key that was replaced, and until when it is valid all the same.
+#[derive(Clone)]
+pub(in crate::engine) struct EarlierKey {
+    pub(in crate::engine) key: ApiKey,
+    pub(in crate::engine) until: Time,
+}
 
 macro_rules! structs {
     ($(

@@ -34,6 +34,7 @@ pub(super) mod verifications;
 pub(super) mod verify;
 
 use super::model::clock::Now;
+use super::model::phones::Phone;
 use super::store::{Decided, Sequence, Statistics, User, View};
 use crate::Error;
 use crate::model::UserId;
@@ -80,6 +81,14 @@ impl Subject {
         match self {
             Subject::User(app, _) | Subject::Phone(app, _) => *app,
         }
+    }
+}
+
+impl User {
+    /// Returns the user's number; `None` for a user without one.
+    pub(in crate::engine) fn phone(&self) -> Option<Phone> {
+        let national = self.cellphone.clone();
+        (!national.is_empty()).then_some(Phone { country_code: self.country_code, national })
     }
 }
 

@@ -17,6 +17,7 @@ mod restored;
 mod rows;
 mod sealed;
 mod sealing;
+mod secret;
 mod sqlite;
 mod table;
 mod tables;

@@ -1,8 +1,9 @@
 //! Cache of applications that were looked up a moment ago, so that not every request costs a
 //! look-up, and changes by an operator take effect within seconds.
 
+use crate::engine::app_settings::App;
 use crate::engine::model::clock::Time;
-use crate::engine::operations::applications::{App, key_hash};
+use crate::engine::operations::applications::key_hash;
 use crate::model::ApiKey;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,12 +1,12 @@
 //! Applications: choice of an application, its details and its usage (interface 4.7 and 4.9).
 
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
+use crate::engine::app_settings::App;
 use crate::engine::app_settings::{AppSettings, ApplicationSettings};
 use crate::engine::core::{By, Engine, Shared};
 use crate::engine::handlers::settings::EngineSettings;
 use crate::engine::model::clock::{self, Now, Random, Time};
 use crate::engine::operations::applications as stored;
-use crate::engine::operations::applications::App;
 use crate::engine::operations::audit::Trail;
 use crate::engine::store::{self, Store};
 use crate::model::ApiKey;

@@ -6,7 +6,7 @@ mod managing;
 mod status;
 mod workers;
 
-pub use listing::{JobEntry, JobFilter, JobPage, JobState};
+pub use listing::{JobEntry, JobFilter, JobPage};
 pub(in crate::engine) use listing::{entry, number_of};
 pub use status::JobStatus;
 pub use workers::{CALLBACK_LANES, LeasedJob, PUSH_LANE, Workers};

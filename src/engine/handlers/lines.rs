@@ -4,19 +4,20 @@
 //! The provider is asked outside every transaction. A reply is kept under a hash of the number, and
 //! any failure means that nothing is known: no call fails because of it.
 
-use crate::calls::Channel;
+use crate::calls::{Channel, PhoneInfo, PhoneInformation};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
 use crate::engine::model::limits::Limits;
 use crate::engine::model::lines::{LineType, PhoneLine, Reserved};
 use crate::engine::model::phones::Phone;
-use crate::engine::model::rejections;
+use crate::engine::model::{as_written, rejections};
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::budgets::Sending;
 use crate::engine::operations::lines::{self, Allowance, LineKey, Wanted};
 use crate::engine::store::View;
-use crate::{Error, Result};
+use crate::{Error, Handle, Result};
 use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Map, Value};
 use sha2::Sha256;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -177,5 +178,25 @@ impl Engine {
         mac.update(PURPOSE);
         mac.update(number.as_bytes());
         LineKey { app: self.app.app_id, number_hash: mac.finalize().into_bytes().into() }
+    }
+}
+
+impl Handle<PhoneInfo> for Engine {
+    fn handle(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
+        let now = self.begin();
+        let phone = Phone::parse(call.country_code, &call.phone_number)
+            .map_err(rejections::phone_information_failed)?;
+        let trail = self.trail::<PhoneInfo>(now, call.user_ip)?;
+        let line = self.line(&phone, &trail, None)?;
+        let mut information = PhoneInformation::new(line.phone_type(phone.kind()));
+        information.message = Some(format!("Phone number information as of {}", now.clock.utc()));
+        // Clients in typed languages need both, also where they are not known.
+        information.provider = Some(line.carrier.unwrap_or_else(|| "Unknown".into()));
+        information.ported = Some(line.ported.unwrap_or(false));
+        Ok(information)
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<PhoneInformation>> {
+        as_written::rewrite_phone(params).map(|()| None)
     }
 }

@@ -1,14 +1,10 @@
 //! Phone numbers according to the numbering plans of their countries (interface 4.11), and the
 //! results of look-ups.
 
-use super::{as_written, rejections};
-use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
-use crate::engine::core::Engine;
-use crate::engine::store::User;
+use crate::calls::PhoneType;
 use crate::model::{CountryCode, PhoneNumber};
-use crate::{Error, Handle, Result};
+use crate::{Error, Result};
 use rlibphonenumber::{CountryCodeSource, NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
-use serde_json::{Map, Value};
 
 const WRONG_LENGTH: &str = "must be a valid cellphone number: its length does not fit its country";
 pub(in crate::engine) const OTHER_COUNTRY: &str = "has another country code";
@@ -139,34 +135,6 @@ impl Phone {
             Some(PhoneNumberType::VoIP) => PhoneType::Voip,
             _ => PhoneType::Unknown,
         }
-    }
-}
-
-impl User {
-    /// Returns the user's number; `None` for a user without one.
-    pub(in crate::engine) fn phone(&self) -> Option<Phone> {
-        let national = self.cellphone.clone();
-        (!national.is_empty()).then_some(Phone { country_code: self.country_code, national })
-    }
-}
-
-impl Handle<PhoneInfo> for Engine {
-    fn handle(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
-        let now = self.begin();
-        let phone = Phone::parse(call.country_code, &call.phone_number)
-            .map_err(rejections::phone_information_failed)?;
-        let trail = self.trail::<PhoneInfo>(now, call.user_ip)?;
-        let line = self.line(&phone, &trail, None)?;
-        let mut information = PhoneInformation::new(line.phone_type(phone.kind()));
-        information.message = Some(format!("Phone number information as of {}", now.clock.utc()));
-        // Clients in typed languages need both, also where they are not known.
-        information.provider = Some(line.carrier.unwrap_or_else(|| "Unknown".into()));
-        information.ported = Some(line.ported.unwrap_or(false));
-        Ok(information)
-    }
-
-    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<PhoneInformation>> {
-        as_written::rewrite_phone(params).map(|()| None)
     }
 }
 

@@ -1,63 +1,25 @@
 //! Texts of messages: the choice of language and template, and the values inserted in it.
 
 mod countries;
+mod kind;
 mod languages;
 mod notices;
 mod own;
 mod template;
 
+pub(in crate::engine) use kind::Kind;
 pub(in crate::engine) use notices::notices;
 pub use own::Texts;
 
 use crate::model::OtpDomain;
 use languages::{ENGLISH, Language};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use template::{Piece, pieces};
 
 /// Begins a part of a text whose direction is its own (FSI), and ends it (PDI).
 const ISOLATE: &str = "\u{2068}";
 const END_ISOLATE: &str = "\u{2069}";
-
-/// The purpose of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Kind {
-    Sms,
-    /// With the message of an action.
-    SmsAction,
-    Call,
-    CallAction,
-    Install,
-}
-
-impl Kind {
-    const ALL: [Kind; 5] =
-        [Kind::Sms, Kind::SmsAction, Kind::Call, Kind::CallAction, Kind::Install];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Kind::Sms => "sms",
-            Kind::SmsAction => "sms_action",
-            Kind::Call => "call",
-            Kind::CallAction => "call_action",
-            Kind::Install => "install",
-        }
-    }
-
-    const fn is_spoken(self) -> bool {
-        matches!(self, Kind::Call | Kind::CallAction)
-    }
-
-    /// Returns the text that is built in.
-    const fn of(self, language: &'static Language) -> &'static str {
-        match self {
-            Kind::Sms | Kind::SmsAction => language.sms,
-            Kind::Call | Kind::CallAction => language.call,
-            Kind::Install => language.install,
-        }
-    }
-}
 
 /// The text of a message without its code, and without how long that is valid, because a message that
 /// is repeated says how long is left then.
@@ -261,12 +223,6 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// Returns the languages that are built in, as messages of errors list them.
-fn built_in() -> Cow<'static, str> {
-    let tags: Vec<_> = languages::LANGUAGES.iter().map(|language| language.tag).collect();
-    tags.join(", ").into()
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 mod keys;
 mod removing;
 
-pub(in crate::engine) use keys::{EarlierKey, Rotated, end_earlier, rotate};
+pub(in crate::engine) use keys::{Rotated, end_earlier, rotate};
 pub(in crate::engine) use removing::{Removed, can_be_removed, remove, remove_audit, remove_users};
 
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
-use crate::engine::app_settings::{self, AppSettings, ApplicationSettings};
+use crate::engine::app_settings::{self, App, AppSettings, ApplicationSettings};
 use crate::engine::model::clock::Time;
 use crate::engine::model::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
@@ -18,17 +18,6 @@ use crate::wire::Names;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use zeroize::Zeroizing;
-
-#[derive(Clone)]
-pub(in crate::engine) struct App {
-    pub(in crate::engine) app_id: AppId,
-    pub(in crate::engine) api_key: ApiKey,
-    /// The key before it, as long as that is valid too.
-    pub(in crate::engine) earlier: Option<EarlierKey>,
-    /// Signs the tokens of remembered browsers. It never leaves the service.
-    pub(in crate::engine) secret: Zeroizing<[u8; 32]>,
-    pub(in crate::engine) settings: ApplicationSettings,
-}
 
 /// Every application, in the order they were added.
 pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<App>> {

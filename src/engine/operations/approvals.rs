@@ -8,7 +8,7 @@ use super::verify::Barred;
 use super::{AppId, Subject, browsers, budgets, count, user, users};
 use crate::calls::ApprovalStatus;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::{APPROVAL_LIFE, CALLBACK_LIFE, WRONG_NUMBERS};
 use crate::engine::store::{Approval, Decided, Device, OpenApproval, View};
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret, UserId};

@@ -7,7 +7,7 @@ use super::jobs::{self, Claimed, NewJob, Outgoing, What};
 use super::verify::{Barred, Factor};
 use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
 use crate::engine::store::{Application, Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;

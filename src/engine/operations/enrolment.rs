@@ -7,7 +7,7 @@ use super::lookups::{self, Kind};
 use super::users::user_id;
 use super::{AppId, Subject, USERS, count, count_users, finding, next_id};
 use crate::engine::model::clock::Now;
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits;
 use crate::engine::model::phones::Phone;
 use crate::engine::store::{Decided, Email, User, View};

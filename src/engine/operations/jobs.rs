@@ -19,7 +19,7 @@ use super::audit::Author;
 use super::{AppId, Subject, codes, pushes, user};
 use crate::engine::delivery::Outcome;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::store::{Application, Decided, Due, Job, SentCode, Stop, View};
 use crate::model::UserId;
 use ended::{Undelivered, bury, discard, drop_void, sent};

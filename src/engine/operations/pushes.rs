@@ -3,7 +3,7 @@
 use super::jobs::{self, Claimed, NewJob, Notice, What};
 use super::{AppId, Subject};
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::store::{Approval, Decided, Device, View};
 use crate::model::UserId;
 use std::time::Duration;

@@ -281,7 +281,7 @@ pub(in crate::engine) fn remove_login(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::model::job_kind::JobKind;
+    use crate::engine::model::jobs::JobKind;
     use crate::engine::operations::applications;
     use crate::engine::operations::enrolment::{EnrolUser, enrol};
     use crate::engine::store::{Memory, Store};

@@ -1,12 +1,13 @@
 //! Operations on the applications of a database.
 
 use super::declaration::{Nothing, Operation, operation};
+use crate::engine::app_settings::App;
 pub use crate::engine::app_settings::{AppRecord, AppSettings};
 use crate::engine::core::Engine;
 use crate::engine::handlers::applications::{self, FIRST, removed};
 use crate::engine::model::limits::MOST_OVERLAP;
 use crate::engine::operations::applications as stored;
-use crate::engine::operations::applications::{App, Removed, Rotated};
+use crate::engine::operations::applications::{Removed, Rotated};
 use crate::engine::operations::audit::Trail;
 use crate::model::{ApiKey, Secret};
 use crate::{Error, Result};

@@ -2,8 +2,9 @@
 
 use super::declaration::operation;
 use crate::engine::core::Engine;
-use crate::engine::handlers::jobs::{JobEntry, JobFilter, JobPage, JobState, JobStatus, JobsRun};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::handlers::jobs::{JobEntry, JobFilter, JobPage, JobStatus, JobsRun};
+use crate::engine::model::jobs::JobKind;
+use crate::engine::model::jobs::JobState;
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! Values of sealed columns: decisions see the plain value, and stores see only the ciphertext from
 //! `sealing.rs`.
 
-use super::table::{Cell, Kind, Secret, Value};
+use super::secret::Secret;
+use super::table::{Cell, Kind, Value};
 use crate::{Error, Result};
 use serde::Serialize;
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 
 use super::backend::{Backend, Fault, Rows, Upkept};
 use super::change::{Change, ChangeKind};
-use super::table::Secret;
+use super::secret::Secret;
 use super::table::{Row, Schema, Value};
 use super::tables::{SealingKey, TABLES};
 use super::which::{Key, Which};

@@ -3,7 +3,7 @@
 use super::declaration::tables;
 use super::sealed::Sealed;
 use crate::engine::model::clock::Time;
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 
 tables! {
     /// An application. There are few.

@@ -2,7 +2,7 @@
 
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::{JobKind, JobState};
 use crate::engine::operations::jobs as stored;
 use crate::engine::operations::jobs::{DEAD, FAILED, SENT, What};
 use crate::engine::store::Job;
@@ -17,48 +17,6 @@ use std::str::FromStr;
 const MOST_READ: u32 = 1000;
 /// Comes after every name of a lane.
 const AFTER_ALL: &str = "\u{10ffff}";
-
-/// The state of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum JobState {
-    /// It waits for an attempt, the first one or another.
-    Waiting,
-    /// An attempt is in progress, or was when its process was killed a moment ago.
-    Leased,
-    /// It was sent.
-    Sent,
-    /// It failed permanently.
-    Failed,
-}
-
-impl JobState {
-    /// All of them.
-    pub const ALL: [JobState; 4] =
-        [JobState::Waiting, JobState::Leased, JobState::Failed, JobState::Sent];
-
-    /// Returns its name: `waiting`, `leased`, `sent` or `failed`.
-    pub fn name(self) -> &'static str {
-        match self {
-            JobState::Waiting => "waiting",
-            JobState::Leased => "leased",
-            JobState::Sent => "sent",
-            JobState::Failed => "failed",
-        }
-    }
-}
-
-impl FromStr for JobState {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<JobState> {
-        JobState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
-            Error::invalid_argument("state", "must be waiting, leased, failed or sent")
-        })
-    }
-}
-
-crate::model::serde_by!(from_text, serialize_str(name): JobState);
 
 /// Selects the jobs to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

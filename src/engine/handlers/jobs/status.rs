@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::engine::core::Engine;
-use crate::engine::handlers::jobs::JobState;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
+use crate::engine::model::jobs::JobState;
 use crate::engine::operations::jobs as stored;
 use crate::engine::store::Job;
 use serde::{Deserialize, Serialize};

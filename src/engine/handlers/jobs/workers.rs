@@ -6,7 +6,7 @@ use crate::Error;
 use crate::Result;
 use crate::engine::core::Engine;
 use crate::engine::delivery::Outcome;
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::operations::jobs::{self, Claimed, Ended};
 use std::fmt;
 use std::sync::mpsc::{SyncSender, sync_channel};

@@ -5,6 +5,7 @@
 //! one message instead of 70, so some of them have another word for a code than the texts for voice.
 
 use Count::{Any, Few3To10, One, SlavicFew, SlavicOne, Two};
+use std::borrow::Cow;
 
 /// A language with its texts. `{{about}}` is the message of an action in brackets, after a space, or
 /// nothing.
@@ -217,3 +218,9 @@ pub(super) static LANGUAGES: &[Language] = &[
         minutes: &[(Any, "#分钟")],
     },
 ];
+
+/// Returns the languages that are built in, as messages of errors list them.
+pub(super) fn built_in() -> Cow<'static, str> {
+    let tags: Vec<_> = LANGUAGES.iter().map(|language| language.tag).collect();
+    tags.join(", ").into()
+}

@@ -1,7 +1,8 @@
 //! The texts of an application.
 
+use super::kind::Kind;
+use super::languages::{self, built_in};
 use super::template::{LONGEST, problems, shown};
-use super::{Kind, built_in, languages};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::fmt;

@@ -1,6 +1,7 @@
 //! Parsing and validation of templates.
 
-use super::{Kind, languages};
+use super::kind::Kind;
+use super::languages;
 
 /// The maximum length of a template, in characters: two messages of 160.
 pub(super) const LONGEST: usize = 320;

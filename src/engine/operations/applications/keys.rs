@@ -1,19 +1,13 @@
 //! The API keys of an application: the current one, and for a while the one before it.
 
 use super::{hash, lookups};
+use crate::engine::app_settings::EarlierKey;
 use crate::engine::model::clock::Time;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::steady;
 use crate::engine::store::{Application, Decided, View};
 use crate::model::{ApiKey, Secret};
-
-/// A key that was replaced, and until when it is valid all the same.
-#[derive(Clone)]
-pub(in crate::engine) struct EarlierKey {
-    pub(in crate::engine) key: ApiKey,
-    pub(in crate::engine) until: Time,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Rotated {

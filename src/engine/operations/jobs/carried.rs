@@ -1,6 +1,6 @@
 //! Job payloads: a message, a callback or a push message, sealed in its row.
 
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::model::texts::Wording;
 use crate::engine::store::{Job, Sealed};
 use crate::model::CallbackUrl;

@@ -8,7 +8,7 @@ use super::{
     DEAD, FAILED, Notice, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
 };
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::LONGEST_CODE_LIFE;
 use crate::engine::store::{Application, Cell, Decided, Job, Row, SentCode, Value, View};
 use crate::model::UserId;

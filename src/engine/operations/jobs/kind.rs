@@ -3,7 +3,7 @@
 use super::super::count;
 use super::AppId;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
 use crate::engine::store::{SentCode, View};
 
 impl JobKind {

@@ -4,9 +4,9 @@ use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Over;
 use super::ended::{Undelivered, give_up, note_ambiguous, sending};
 use super::{Outgoing, PUSHES, Plan, What, callbacks, free, is_wanted, state, user_id, what};
-use crate::engine::handlers::jobs::JobState;
 use crate::engine::model::clock::Now;
-use crate::engine::model::job_kind::JobKind;
+use crate::engine::model::jobs::JobKind;
+use crate::engine::model::jobs::JobState;
 use crate::engine::model::limits::CALLBACK_LIFE;
 use crate::engine::store::{Decided, Job, SentCode, View};
 

@@ -2,8 +2,8 @@
 
 use super::super::Subject;
 use super::{DEAD, FAILED, SENT};
-use crate::engine::handlers::jobs::JobState;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::jobs::JobState;
 use crate::engine::store::{Decided, Due, Job, Page, View};
 use crate::model::UserId;
 

@@ -1,4 +1,4 @@
-//! The kinds of jobs.
+//! The kinds and states of jobs.
 
 use crate::{Error, Result};
 use std::fmt;
@@ -54,6 +54,48 @@ impl fmt::Display for JobKind {
 }
 
 crate::model::serde_by!(from_text, serialize_str(name): JobKind);
+
+/// The state of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum JobState {
+    /// It waits for an attempt, the first one or another.
+    Waiting,
+    /// An attempt is in progress, or was when its process was killed a moment ago.
+    Leased,
+    /// It was sent.
+    Sent,
+    /// It failed permanently.
+    Failed,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: [JobState; 4] =
+        [JobState::Waiting, JobState::Leased, JobState::Failed, JobState::Sent];
+
+    /// Returns its name: `waiting`, `leased`, `sent` or `failed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Waiting => "waiting",
+            JobState::Leased => "leased",
+            JobState::Sent => "sent",
+            JobState::Failed => "failed",
+        }
+    }
+}
+
+impl FromStr for JobState {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<JobState> {
+        JobState::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
+            Error::invalid_argument("state", "must be waiting, leased, failed or sent")
+        })
+    }
+}
+
+crate::model::serde_by!(from_text, serialize_str(name): JobState);
 
 #[cfg(test)]
 mod tests {
