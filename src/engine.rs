@@ -13,7 +13,7 @@ mod store;
 
 pub use app_settings::{APP_SETTINGS, AppSetting, ApplicationSettings, SettingKind};
 pub use delivery::{
-    AfterAttempt, Deliver, Delivery, Message, Outcome, Post, SignedCallback, Spool,
+    AfterAttempt, Deliver, Delivery, Events, Message, Outcome, Post, SignedCallback, Spool,
 };
 pub use handlers::approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use handlers::approver;
@@ -78,6 +78,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
+    events: Arc<dyn Events>,
     post: Option<Arc<dyn Post>>,
     push: Option<Arc<dyn SendPush>>,
     /// The hosts that push subscriptions may use.
@@ -146,7 +147,7 @@ impl Engine {
         let app = handlers::applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
         let author = Author::of(&settings);
-        let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
+        let EngineSettings { clock, random, events, post, push, push_hosts, lookup, .. } = settings;
         let (refusals, rates) =
             (handlers::audit::Refusals::default(), handlers::rate::Rates::default());
         let shared = Shared {
@@ -160,6 +161,7 @@ impl Engine {
             clock,
             random,
             deliver,
+            events: events.unwrap_or_else(|| Arc::new(())),
             post,
             push,
             push_hosts: push_hosts.as_deref().unwrap_or_default().parse()?,

@@ -1,11 +1,13 @@
 //! Delivery of codes and callbacks: by functions of the host application, or to a folder.
 
+mod events;
 mod spool;
 
+pub use events::Events;
 pub use spool::Spool;
 
 use crate::calls::Channel;
-use crate::model::{CallbackMethod, CallbackUrl, UserId};
+use crate::model::{CallbackMethod, CallbackUrl};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,33 +65,6 @@ pub trait Deliver: Send + Sync {
     /// Removes data of messages whose codes have expired. It is called by
     /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
     fn housekeep(&self) {}
-
-    /// Is called when a recovery code of this user was accepted, with the number of codes left. A
-    /// user who has a phone does not need one, so a program may want to log it, or write to the
-    /// user. The call is made during the verification, after the code was used up. Default: does
-    /// nothing.
-    fn recovery_code_used(&self, _user_id: UserId, _left: usize) {}
-
-    /// Is called when a machine has reported logins of this user that it accepted while the service
-    /// was unreachable, with the number of those not reported before. The machine's name is the one
-    /// that it gives itself. Default: does nothing.
-    fn offline_logins_reported(&self, _user_id: UserId, _machine: Option<&str>, _logins: usize) {}
-
-    /// An attempt to send a callback failed: why, without its parameters. Whether another one is made is
-    /// as for [`Post::attempt`]. Default: does nothing.
-    fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
-
-    /// Warns the operator of what no caller can change, such as that an application makes more requests than it may. The
-    /// text has no secrets and no whole number. Default: does nothing.
-    fn warning(&self, _text: &str) {}
-
-    /// Reports that a push service has rejected a message permanently, with its reason. That concerns the operator of
-    /// the service: as long as nothing is changed, it will reject all others too. Default: does nothing.
-    fn push_rejected(&self, _reason: &str) {}
-
-    /// Reports that the push service at this host could not be reached, or took no message, with the error. The message
-    /// is attempted again while it is of use. Default: does nothing.
-    fn push_failed(&self, _host: &str, _reason: &str) {}
 }
 
 /// The next step after an attempt to send a message.

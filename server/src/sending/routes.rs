@@ -25,7 +25,7 @@ use opening::open;
 use rate::Rate;
 use seconder::calls::Channel;
 use seconder::engine::{AfterAttempt, Deliver, Engine, Message, Outcome, StoredRoute};
-use seconder::model::{CallbackUrl, Secret, UserId};
+use seconder::model::Secret;
 use seconder::remote::Dialer;
 use seconder::{Error, Result};
 use seconder_gateways::{Gateway, Outgoing, Problem, Urls};
@@ -418,30 +418,6 @@ impl Deliver for Routes {
 
     fn housekeep(&self) {
         self.0.fallback.housekeep();
-    }
-
-    fn recovery_code_used(&self, user_id: UserId, left: usize) {
-        self.0.fallback.recovery_code_used(user_id, left);
-    }
-
-    fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
-        self.0.fallback.offline_logins_reported(user_id, machine, logins);
-    }
-
-    fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
-        self.0.fallback.callback_failed(url, reason);
-    }
-
-    fn warning(&self, text: &str) {
-        self.0.fallback.warning(text);
-    }
-
-    fn push_rejected(&self, reason: &str) {
-        self.0.fallback.push_rejected(reason);
-    }
-
-    fn push_failed(&self, host: &str, reason: &str) {
-        self.0.fallback.push_failed(host, reason);
     }
 }
 

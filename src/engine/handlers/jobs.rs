@@ -283,7 +283,7 @@ impl Engine {
         let callback = SignedCallback { url, method, query, body, headers, ca_file, private };
         let outcome = post.attempt(&callback).map_reason(|reason| without_parameters(&reason));
         if let Some(reason) = outcome.reason() {
-            self.shared.deliver.callback_failed(&callback.url, reason);
+            self.shared.events.callback_failed(&callback.url, reason);
         }
         Ok(outcome)
     }

@@ -6,7 +6,7 @@ use crate::engine::app_settings::AppSettings;
 use crate::engine::model::clock::{System, Time};
 #[cfg(feature = "postgres")]
 use crate::engine::store::Postgres;
-use crate::engine::{Clock, Deliver, NumberLookup, Post, PushHosts, Random, SendPush};
+use crate::engine::{Clock, Deliver, Events, NumberLookup, Post, PushHosts, Random, SendPush};
 use crate::keyring::Keyring;
 use crate::model::ApiKey;
 #[cfg(feature = "postgres")]
@@ -23,6 +23,7 @@ pub(crate) struct EngineSettings {
     pub(crate) keyring: Option<Keyring>,
     pub(crate) app: AppSettings,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
+    pub(crate) events: Option<Arc<dyn Events>>,
     pub(crate) post: Option<Arc<dyn Post>>,
     pub(crate) push: Option<Arc<dyn SendPush>>,
     pub(crate) push_hosts: Option<String>,
@@ -45,6 +46,7 @@ impl Default for EngineSettings {
             keyring: None,
             app: AppSettings::default(),
             deliver: None,
+            events: None,
             post: None,
             push: None,
             push_hosts: None,

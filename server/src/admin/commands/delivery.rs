@@ -4,7 +4,7 @@
 use crate::admin::arguments::Database;
 use crate::{log, log_trouble};
 use seconder::calls::Channel;
-use seconder::engine::{Deliver, Message, Spool};
+use seconder::engine::{Deliver, Events, Message, Spool};
 use seconder::model::{CallbackUrl, UserId};
 use seconder::{Result, Service, Settings};
 use seconder_server::PublicUrl;
@@ -20,6 +20,11 @@ struct LoggedSpool {
     spool: Spool,
     /// The operator learns also that a message was written: the user who runs a command waits for its message.
     reports: bool,
+}
+
+/// Logs the events of the engine.
+#[derive(Default)]
+struct EventLog {
     /// The push services that took no message, and the time of the last warning.
     push_failed: Mutex<HashMap<String, Instant>>,
 }
@@ -56,7 +61,9 @@ impl Deliver for LoggedSpool {
     fn housekeep(&self) {
         self.spool.housekeep();
     }
+}
 
+impl Events for EventLog {
     fn recovery_code_used(&self, user_id: UserId, left: usize) {
         log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
     }
@@ -98,11 +105,7 @@ impl Deliver for LoggedSpool {
 /// Logs that the callback of a request failed.
 pub(super) struct CallbackLog;
 
-impl Deliver for CallbackLog {
-    fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
-        Err("a response to an approval request sends no message".to_owned())
-    }
-
+impl Events for CallbackLog {
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         log(&format!(
             "the callback to {url} was not accepted: {reason}. Unless it was rejected for good, `seconder \
@@ -133,10 +136,10 @@ fn delivered_by(
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return Ok((settings, None)),
     };
-    let spool =
-        LoggedSpool { spool: Spool::beside(beside), reports, push_failed: Mutex::default() };
+    let spool = LoggedSpool { spool: Spool::beside(beside), reports };
     let routes = Routes::new(spool, Arc::new(log_trouble), public_url, settings.dialer()?);
-    Ok((settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes)))
+    let settings = settings.deliver(routes.clone()).lookup(routes.clone());
+    Ok((settings.events(EventLog::default()), Some(routes)))
 }
 
 /// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it; the

@@ -124,10 +124,10 @@ impl Engine {
             self.run(move |view| changes::end_subscription(view, user_id, device, &ended))?;
         }
         if let PushOutcome::Rejected(reason) = &outcome {
-            self.shared.deliver.push_rejected(reason);
+            self.shared.events.push_rejected(reason);
         }
         if let PushOutcome::Retry { reason, .. } = &outcome {
-            self.shared.deliver.push_failed(&origin(&message.endpoint), reason);
+            self.shared.events.push_failed(&origin(&message.endpoint), reason);
         }
         Ok(match outcome {
             PushOutcome::Accepted => Outcome::Sent(None),
