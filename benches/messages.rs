@@ -24,7 +24,7 @@ use seconder::model::{Secret, UserId};
 use seconder::remote::Dialer;
 use seconder::{Handle, Service, Settings};
 use seconder_server::routes::Routes;
-use seconder_server::{Listeners, Metrics, Server, Tls, Workers};
+use seconder_server::{Listeners, Server, Tls, Workers};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write;
@@ -145,10 +145,9 @@ fn send(folder: &str, route: &Value, provider: &Counted, count: usize) -> Result
     let engine = service.require_engine()?;
     engine.set_route("main", &Secret::new(route.to_string()))?;
     routes.load(engine)?;
-    let metrics = Metrics::new(engine.clone(), Some(routes.clone()));
     provider.begin()?;
     let (begun, cpu) = (Instant::now(), processor());
-    let mut workers = Workers::start(engine.clone(), routes, metrics, Arc::new(|_| {}))?;
+    let mut workers = Workers::start(engine.clone(), routes, Arc::new(|_| {}))?;
     provider.wait(count)?;
     // Until what became of the last of them is written down.
     workers.stop();
@@ -182,8 +181,7 @@ fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<St
         .collect::<Result<_, _>>()?;
     let others: Vec<UserId> =
         (0..OTHERS).map(|at| user(&service, "44", at)).collect::<Result<_, _>>()?;
-    let metrics = Metrics::new(engine.clone(), Some(routes.clone()));
-    let mut workers = Workers::start(engine, routes, metrics, Arc::new(|_| {}))?;
+    let mut workers = Workers::start(engine, routes, Arc::new(|_| {}))?;
     let listeners = Listeners::new().tls(Tls::SelfSigned);
     let server = Server::serve(service, listeners.https("127.0.0.1:0".parse()?)?)?;
     let (url, file) = (server.url(), format!("{folder}/messages.pem"));

@@ -18,6 +18,7 @@ pub use settings::FIELDS;
 pub use unsent::Unsent;
 
 use crate::PublicUrl;
+use crate::sending::attempts::Attempts;
 use breaker::Breaker;
 use inbound::Inbound;
 use lookups::Lookups;
@@ -54,6 +55,7 @@ struct Inner {
     fallback: Box<dyn Deliver>,
     log: Log,
     inbound: Inbound,
+    attempts: Attempts,
     /// The message that was attempted last, unless it was sent.
     unsent: Mutex<Option<Unsent>>,
 }
@@ -114,7 +116,17 @@ impl Routes {
     ) -> Routes {
         let (inbound, lookups) = (Inbound::new(public_url), Lookups::new(dialer.clone()));
         let (routes, fallback, unsent) = (RwLock::default(), Box::new(fallback), Mutex::default());
-        Routes(Arc::new(Inner { routes, lookups, dialer, fallback, log, inbound, unsent }))
+        let attempts = Attempts::default();
+        Routes(Arc::new(Inner {
+            routes,
+            lookups,
+            dialer,
+            fallback,
+            log,
+            inbound,
+            attempts,
+            unsent,
+        }))
     }
 
     /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
@@ -262,6 +274,11 @@ impl Routes {
         let all = self.all();
         let workers = |route: &Route| route.open.as_ref().map_or(1, |open| open.settings.workers);
         all.iter().map(|route| (route.name.clone(), workers(route))).collect()
+    }
+
+    /// Returns the attempts that workers have made.
+    pub(crate) fn attempts(&self) -> Attempts {
+        self.0.attempts.clone()
     }
 
     /// Returns whether a message would be sent by a gateway, and not by the fallback.

@@ -2,7 +2,6 @@
 //! one that hangs holds up neither API calls nor other routes. Push messages have some threads, and so have callbacks;
 //! one application can occupy only a part of these.
 
-use crate::observe::metrics::Metrics;
 use crate::sending::routes::{Attached, Log, Routes};
 use seconder::Result;
 use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob, Outcome, PUSH_LANE};
@@ -40,7 +39,6 @@ pub struct Workers {
 struct Shared {
     engine: Engine,
     routes: Routes,
-    metrics: Metrics,
     log: Log,
     pools: Mutex<BTreeMap<String, Pool>>,
     /// Held while the routes are read again: two readings would each open the new ones.
@@ -80,10 +78,10 @@ impl Workers {
     ///
     /// # Errors
     /// [`Error::Internal`](seconder::Error::Internal) if threads cannot be started.
-    pub fn start(engine: Engine, routes: Routes, metrics: Metrics, log: Log) -> Result<Workers> {
+    pub fn start(engine: Engine, routes: Routes, log: Log) -> Result<Workers> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let (pools, reloading) = (Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { engine, routes, metrics, log, pools, reloading, stop });
+        let shared = Arc::new(Shared { engine, routes, log, pools, reloading, stop });
         // Before a thread sends anything.
         let attached = Some(shared.routes.attach(&shared.engine));
         shared.fit()?;
@@ -234,7 +232,7 @@ impl Shared {
         let (lane, kind) = (job.lane().to_owned(), job.kind());
         let begun = Instant::now();
         let measure =
-            |outcome: &Outcome| self.metrics.attempted(&lane, kind, outcome, begun.elapsed());
+            |outcome: &Outcome| self.routes.attempts().count(&lane, kind, outcome, begun.elapsed());
         // A gateway that panics must not take the thread with it: the job is sent again once its lease
         // is over.
         let sent = catch_unwind(AssertUnwindSafe(|| job.send(measure)));
