@@ -23,7 +23,7 @@ use seconder::engine::{Clock, Deliver, Message, Outcome};
 use seconder::model::{Secret, UserId};
 use seconder::remote::Dialer;
 use seconder::{Handle, Service, Settings};
-use seconder_server::routes::Routes;
+use seconder_server::routes::{Routes, Spooled};
 use seconder_server::{Listeners, Server, Tls, Workers};
 use serde_json::{Value, json};
 use std::error::Error;
@@ -78,6 +78,11 @@ fn by_http(port: &str, path: &str) -> Value {
 
 fn settings(folder: &str) -> Settings {
     Settings::new(&format!("sqlite:{folder}/messages.db")).api_key(KEY).limits(UNLIMITED)
+}
+
+fn routes(folder: &str) -> Routes {
+    let spooled = Spooled::beside(format!("{folder}/messages.db").as_ref(), false);
+    Routes::new(spooled, Arc::new(|_| {}), None, Dialer::default())
 }
 
 /// A gateway that asks to be asked again.
@@ -140,8 +145,8 @@ impl Clock for Ahead {
 }
 
 fn send(folder: &str, route: &Value, provider: &Counted, count: usize) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}), None, Dialer::default());
-    let service = settings(folder).deliver(routes.clone()).clock(Ahead).open()?;
+    let routes = routes(folder);
+    let service = settings(folder).sender(routes.clone()).clock(Ahead).open()?;
     let engine = service.require_engine()?;
     engine.set_route("main", &Secret::new(route.to_string()))?;
     routes.load(engine)?;
@@ -167,8 +172,8 @@ fn processor() -> f64 {
 }
 
 fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}), None, Dialer::default());
-    let service = settings(folder).deliver(routes.clone()).open()?;
+    let routes = routes(folder);
+    let service = settings(folder).sender(routes.clone()).open()?;
     let engine = service.require_engine()?.clone();
     for (name, path, country) in [("good", "send", "+1"), ("other", how, "+44")] {
         let mut route = by_http(http, path);

@@ -13,7 +13,7 @@ mod store;
 
 pub use app_settings::{APP_SETTINGS, AppSetting, ApplicationSettings, SettingKind};
 pub use delivery::{
-    AfterAttempt, Deliver, Delivery, Events, Message, Outcome, Post, SignedCallback, Spool,
+    Deliver, Delivery, Events, Message, Outcome, Post, SignedCallback, Spool, WipedMessage,
 };
 pub use handlers::approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use handlers::approver;
@@ -21,8 +21,8 @@ pub use handlers::audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use handlers::backups::restore;
 pub use handlers::forwarding::{Forwarding, Learned};
 pub use handlers::jobs::{
-    CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus, JobsRun, LeasedJob,
-    PUSH_LANE, Workers,
+    AfterAttempt, CALLBACK_LANES, JobEntry, JobFilter, JobKind, JobPage, JobState, JobStatus,
+    JobsRun, Lane, LeasedJob, Offered, Prepared, Sender,
 };
 pub use handlers::keys::Resealed;
 pub use handlers::lines::{LookUp, NumberLookup, Reserved};
@@ -45,6 +45,7 @@ use crate::webpush::VapidTokens;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use author::Author;
+use handlers::jobs::Host;
 use handlers::known::By;
 use handlers::sandbox::Sandbox;
 use model::clock::Now;
@@ -54,7 +55,7 @@ use operations::housekeeping::{Deleted, delete_expired};
 use operations::steady as stored;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 use store::{Decided, Store, View};
 
@@ -77,7 +78,7 @@ struct Shared {
     known: handlers::known::Known,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    deliver: Arc<dyn Deliver>,
+    sender: Arc<dyn Sender>,
     events: Arc<dyn Events>,
     post: Option<Arc<dyn Post>>,
     push: Option<Arc<dyn SendPush>>,
@@ -85,8 +86,6 @@ struct Shared {
     push_hosts: PushHosts,
     push_tokens: VapidTokens,
     lookup: Option<Arc<dyn NumberLookup>>,
-    /// Worker threads that deliver jobs; without them the calling thread does.
-    workers: OnceLock<Weak<dyn Workers>>,
     /// `None` for a database file.
     sandbox: Option<Sandbox>,
 }
@@ -147,7 +146,9 @@ impl Engine {
         let app = handlers::applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
         let author = Author::of(&settings);
-        let EngineSettings { clock, random, events, post, push, push_hosts, lookup, .. } = settings;
+        let EngineSettings {
+            clock, random, sender, events, post, push, push_hosts, lookup, ..
+        } = settings;
         let (refusals, rates) =
             (handlers::audit::Refusals::default(), handlers::rate::Rates::default());
         let shared = Shared {
@@ -160,14 +161,13 @@ impl Engine {
             known: handlers::known::Known::default(),
             clock,
             random,
-            deliver,
+            sender: sender.unwrap_or_else(|| Arc::new(Host(deliver))),
             events: events.unwrap_or_else(|| Arc::new(())),
             post,
             push,
             push_hosts: push_hosts.as_deref().unwrap_or_default().parse()?,
             push_tokens: VapidTokens::default(),
             lookup,
-            workers: OnceLock::new(),
             sandbox,
         };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), author })
@@ -260,7 +260,7 @@ impl Engine {
 
     /// Deletes expired data: codes, messages, remembered browsers, verifications of numbers, counts of messages, and
     /// from the audit of each application the decisions that are older than its limit `audit_days`; and from the spool
-    /// folder the messages of expired codes, or anything else that [`Deliver::housekeep`] removes.
+    /// folder the messages of expired codes, or anything else that [`Sender::housekeep`] removes.
     ///
     /// After the clock has moved forward by more than a day, the audit loses nothing because of it for
     /// another day, in which it can be put right.
@@ -277,7 +277,7 @@ impl Engine {
     /// they and all others are deleted.
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
-        self.shared.deliver.housekeep();
+        self.shared.sender.housekeep();
         if let Some(post) = &self.shared.post {
             post.housekeep();
         }

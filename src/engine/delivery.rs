@@ -9,6 +9,7 @@ pub use spool::Spool;
 use crate::calls::Channel;
 use crate::model::{CallbackMethod, CallbackUrl};
 use std::fmt;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 use zeroize::Zeroize;
@@ -58,25 +59,9 @@ pub trait Deliver: Send + Sync {
         Duration::from_secs(30)
     }
 
-    /// Is called when an attempt to send a message has ended, with its outcome and the next step, which
-    /// [`Deliver::attempt`] does not decide. Default: does nothing.
-    fn attempted(&self, _outcome: &Outcome, _then: AfterAttempt) {}
-
     /// Removes data of messages whose codes have expired. It is called by
     /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
     fn housekeep(&self) {}
-}
-
-/// The next step after an attempt to send a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AfterAttempt {
-    /// Nothing: the message was sent.
-    Sent,
-    /// Another attempt.
-    Repeated,
-    /// Nothing: the message failed permanently, such as because its code expires before it could be attempted again.
-    Failed,
 }
 
 /// The outcome of an attempt to send something.
@@ -261,9 +246,18 @@ impl SignedCallback {
 
 /// A message that is wiped from memory once it was delivered, or when that panics. `Message` itself has no
 /// destructor, because programs take its fields.
-pub(super) struct Wiped(pub(super) Message);
+#[derive(Debug)]
+pub struct WipedMessage(pub(super) Message);
 
-impl Drop for Wiped {
+impl Deref for WipedMessage {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.0
+    }
+}
+
+impl Drop for WipedMessage {
     fn drop(&mut self) {
         self.0.text.zeroize();
         self.0.code.zeroize();

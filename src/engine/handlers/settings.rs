@@ -6,7 +6,9 @@ use crate::engine::app_settings::AppSettings;
 use crate::engine::model::clock::{System, Time};
 #[cfg(feature = "postgres")]
 use crate::engine::store::Postgres;
-use crate::engine::{Clock, Deliver, Events, NumberLookup, Post, PushHosts, Random, SendPush};
+use crate::engine::{
+    Clock, Deliver, Events, NumberLookup, Post, PushHosts, Random, SendPush, Sender,
+};
 use crate::keyring::Keyring;
 use crate::model::ApiKey;
 #[cfg(feature = "postgres")]
@@ -23,6 +25,7 @@ pub(crate) struct EngineSettings {
     pub(crate) keyring: Option<Keyring>,
     pub(crate) app: AppSettings,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
+    pub(crate) sender: Option<Arc<dyn Sender>>,
     pub(crate) events: Option<Arc<dyn Events>>,
     pub(crate) post: Option<Arc<dyn Post>>,
     pub(crate) push: Option<Arc<dyn SendPush>>,
@@ -46,6 +49,7 @@ impl Default for EngineSettings {
             keyring: None,
             app: AppSettings::default(),
             deliver: None,
+            sender: None,
             events: None,
             post: None,
             push: None,

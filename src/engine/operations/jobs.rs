@@ -54,10 +54,6 @@ pub(in crate::engine) fn is_over(lane: &str) -> bool {
     [SENT, FAILED, DEAD].contains(&lane)
 }
 
-pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
-    lane.starts_with(CALLBACKS)
-}
-
 /// The right to make one attempt, and to report its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Lease {
@@ -74,8 +70,9 @@ pub(in crate::engine) struct Claimed {
     pub(in crate::engine) kind: JobKind,
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) deadline: Time,
-    /// The end of the lease.
+    /// The end of the lease, and its length: twice the time that an attempt takes.
     pub(in crate::engine) until: Time,
+    pub(in crate::engine) leased_for: Duration,
     pub(in crate::engine) what: What,
 }
 
@@ -150,7 +147,7 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         receipt_at: None,
         last_error: None,
     };
-    let claimed = claimed(&job, new.what);
+    let claimed = claimed(&job, new.what, new.lease);
     view.append(job);
     Ok(claimed)
 }
@@ -201,7 +198,7 @@ pub(in crate::engine) fn claim(
         match wanted {
             Ok(Some(what)) => {
                 lease(&mut job, plan, now);
-                leased.claimed.push(claimed(&job, what));
+                leased.claimed.push(claimed(&job, what, plan.lease));
                 view.put(job);
             }
             Ok(None) => drop_void(view, &job, now),
@@ -335,7 +332,7 @@ pub(in crate::engine) fn finish(
         return Ok(Ended::Stale);
     }
     self::lease(&mut job, plan, now);
-    let claimed = claimed(&job, what);
+    let claimed = claimed(&job, what, plan.lease);
     view.put(job);
     Ok(Ended::Again(Box::new(claimed)))
 }
@@ -360,7 +357,7 @@ fn free(job: &mut Job, due_at: Time) {
     job.due_at = due_at;
 }
 
-fn claimed(job: &Job, what: What) -> Claimed {
+fn claimed(job: &Job, what: What, leased_for: Duration) -> Claimed {
     Claimed {
         lease: Lease { subject: job.subject.clone(), job_id: job.job_id, epoch: job.epoch },
         lane: job.lane.clone(),
@@ -368,6 +365,7 @@ fn claimed(job: &Job, what: What) -> Claimed {
         app: job.app_id,
         deadline: job.deadline,
         until: job.due_at,
+        leased_for,
         what,
     }
 }

@@ -3,24 +3,16 @@
 
 use crate::admin::arguments::Database;
 use crate::{log, log_trouble};
-use seconder::calls::Channel;
-use seconder::engine::{Deliver, Events, Message, Spool};
+use seconder::engine::Events;
 use seconder::model::{CallbackUrl, UserId};
 use seconder::{Result, Service, Settings};
 use seconder_server::PublicUrl;
-use seconder_server::routes::{Attached, Routes, last_two};
+use seconder_server::routes::{Attached, Routes, Spooled};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// The spool folder. A failure to write to it is logged.
-struct LoggedSpool {
-    spool: Spool,
-    /// The operator learns also that a message was written: the user who runs a command waits for its message.
-    reports: bool,
-}
 
 /// Logs the events of the engine.
 #[derive(Default)]
@@ -31,37 +23,6 @@ struct EventLog {
 
 /// The time between two warnings about a push service, while messages to it fail.
 const PUSH_APART: Duration = Duration::from_secs(60);
-
-impl Deliver for LoggedSpool {
-    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
-        let message_to = || {
-            let (via, to) = (message.via.name(), last_two(&message.to));
-            format!("a message by {via} to the number ending in {to}")
-        };
-        self.spool.deliver(message).inspect_err(|error| {
-            log_trouble(&format!("{} was lost: {error}", message_to()));
-        })?;
-        if self.reports {
-            log(&format!(
-                "{} was written to the spool folder, because the database has no route",
-                message_to()
-            ));
-        }
-        Ok(())
-    }
-
-    fn routes(&self, to: &str, via: Channel) -> Vec<String> {
-        self.spool.routes(to, via)
-    }
-
-    fn all_routes(&self) -> Vec<String> {
-        self.spool.all_routes()
-    }
-
-    fn housekeep(&self) {
-        self.spool.housekeep();
-    }
-}
 
 impl Events for EventLog {
     fn recovery_code_used(&self, user_id: UserId, left: usize) {
@@ -136,9 +97,9 @@ fn delivered_by(
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return Ok((settings, None)),
     };
-    let spool = LoggedSpool { spool: Spool::beside(beside), reports };
-    let routes = Routes::new(spool, Arc::new(log_trouble), public_url, settings.dialer()?);
-    let settings = settings.deliver(routes.clone()).lookup(routes.clone());
+    let spooled = Spooled::beside(beside, reports);
+    let routes = Routes::new(spooled, Arc::new(log_trouble), public_url, settings.dialer()?);
+    let settings = settings.sender(routes.clone()).lookup(routes.clone());
     Ok((settings.events(EventLog::default()), Some(routes)))
 }
 

@@ -1,11 +1,11 @@
 //! Push messages to devices (RFC 8030): subscriptions, and the content of a message.
 
-use super::super::jobs;
+use super::super::jobs::{Lane, UNSENT};
 use super::super::push::{PushMessage, PushOutcome};
 use super::{Published, misleads, origin};
 use crate::engine::model::clock::Now;
 use crate::engine::model::texts;
-use crate::engine::operations::jobs::{Claimed, Notice};
+use crate::engine::operations::jobs::{Claimed, Notice, PUSHES};
 use crate::engine::operations::{Subject, approver as stored, pushes as changes};
 use crate::engine::{Engine, Outcome, store};
 use crate::webpush::{self, SubscriptionKeys};
@@ -14,7 +14,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::time::Duration;
 
 /// No endpoint of a browser is longer.
 const LONGEST_ENDPOINT: usize = 2048;
@@ -67,9 +66,10 @@ impl Engine {
             .map_err(|error| Error::Internal { message: error.to_string() })
     }
 
-    /// Returns the time for which no other process sends a message that is being sent.
-    pub(in crate::engine) fn push_lease(&self) -> Duration {
-        self.lease(jobs::PUSH_LANE)
+    /// Returns the lane of push messages.
+    pub fn push_lane(&self) -> Lane {
+        let longest = self.shared.push.as_ref().map_or(UNSENT, |push| push.longest_attempt());
+        Lane { name: PUSHES.to_owned(), longest_attempt: longest }
     }
 
     /// Sends a message to a device.
