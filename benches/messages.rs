@@ -23,8 +23,8 @@ use seconder::engine::{Clock, Deliver, Message, Outcome};
 use seconder::model::{Secret, UserId};
 use seconder::remote::Dialer;
 use seconder::{Handle, Service, Settings};
-use seconder_server::routes::Routes;
-use seconder_server::{Listeners, Metrics, Server, Tls, Workers};
+use seconder_server::routes::{Routes, Spooled};
+use seconder_server::{Listeners, Server, Tls, Workers};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write;
@@ -78,6 +78,11 @@ fn by_http(port: &str, path: &str) -> Value {
 
 fn settings(folder: &str) -> Settings {
     Settings::new(&format!("sqlite:{folder}/messages.db")).api_key(KEY).limits(UNLIMITED)
+}
+
+fn routes(folder: &str) -> Routes {
+    let spooled = Spooled::beside(format!("{folder}/messages.db").as_ref(), false);
+    Routes::new(spooled, Arc::new(|_| {}), None, Dialer::default())
 }
 
 /// A gateway that asks to be asked again.
@@ -140,15 +145,14 @@ impl Clock for Ahead {
 }
 
 fn send(folder: &str, route: &Value, provider: &Counted, count: usize) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}), None, Dialer::default());
-    let service = settings(folder).deliver(routes.clone()).clock(Ahead).open()?;
+    let routes = routes(folder);
+    let service = settings(folder).sender(routes.clone()).clock(Ahead).open()?;
     let engine = service.require_engine()?;
     engine.set_route("main", &Secret::new(route.to_string()))?;
     routes.load(engine)?;
-    let metrics = Metrics::new(engine.clone(), Some(routes.clone()));
     provider.begin()?;
     let (begun, cpu) = (Instant::now(), processor());
-    let mut workers = Workers::start(engine.clone(), routes, metrics, Arc::new(|_| {}))?;
+    let mut workers = Workers::start(engine.clone(), routes, Arc::new(|_| {}))?;
     provider.wait(count)?;
     // Until what became of the last of them is written down.
     workers.stop();
@@ -168,8 +172,8 @@ fn processor() -> f64 {
 }
 
 fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<String, Failure> {
-    let routes = Routes::new(Busy, Arc::new(|_| {}), None, Dialer::default());
-    let service = settings(folder).deliver(routes.clone()).open()?;
+    let routes = routes(folder);
+    let service = settings(folder).sender(routes.clone()).open()?;
     let engine = service.require_engine()?.clone();
     for (name, path, country) in [("good", "send", "+1"), ("other", how, "+44")] {
         let mut route = by_http(http, path);
@@ -182,8 +186,7 @@ fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<St
         .collect::<Result<_, _>>()?;
     let others: Vec<UserId> =
         (0..OTHERS).map(|at| user(&service, "44", at)).collect::<Result<_, _>>()?;
-    let metrics = Metrics::new(engine.clone(), Some(routes.clone()));
-    let mut workers = Workers::start(engine, routes, metrics, Arc::new(|_| {}))?;
+    let mut workers = Workers::start(engine, routes, Arc::new(|_| {}))?;
     let listeners = Listeners::new().tls(Tls::SelfSigned);
     let server = Server::serve(service, listeners.https("127.0.0.1:0".parse()?)?)?;
     let (url, file) = (server.url(), format!("{folder}/messages.pem"));

@@ -13,8 +13,8 @@ mod store;
 pub use self::core::Engine;
 pub use app_settings::{APP_SETTINGS, AppSetting, ApplicationSettings, SettingKind};
 pub use delivery::{
-    AfterAttempt, Deliver, Delivery, Message, Outcome, Post, PushHosts, PushMessage, PushOutcome,
-    SendPush, SignedCallback, Spool,
+    Deliver, Delivery, Events, Message, Outcome, Post, PushHosts, PushMessage, PushOutcome,
+    SendPush, SignedCallback, Spool, WipedMessage,
 };
 pub use handlers::approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use handlers::approver;
@@ -22,7 +22,8 @@ pub use handlers::audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use handlers::backups::restore;
 pub use handlers::forwarding::{Forwarding, Learned};
 pub use handlers::jobs::{
-    CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobStatus, JobsRun, LeasedJob, PUSH_LANE, Workers,
+    AfterAttempt, CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobStatus, JobsRun, Lane,
+    LeasedJob, Offered, Prepared, Sender,
 };
 pub use handlers::keys::Resealed;
 pub use handlers::moving::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecordPage};

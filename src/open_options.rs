@@ -171,6 +171,10 @@ macro_rules! open_options {
             /// the database with `.spool` for `.db`; a file is removed after its code has expired. With `postgres:`
             /// there is no default, and requesting a code fails; a sandbox delivers nothing.
             deliver as deliver: Function(Deliver) => Engine,
+            /// The sender of messages, which takes the place of `deliver`. Default: `deliver` is called.
+            sender as sender: Function(Sender) => Engine,
+            /// The functions that are notified of events. Default: none.
+            events as events: Function(Events) => Engine,
             /// The function that posts callbacks.
             /// Default: HTTPS within 15 s, trusting `callback_ca_file` or else the system's authorities.
             post as post: Function(Post) => Engine,

@@ -7,7 +7,7 @@ use crate::fresh::{self, url};
 use crate::stub::{Stub, response};
 use crate::tls::{self, Identity, params};
 use seconder::callback::{Received, Verifier};
-use seconder::engine::{ApprovalResponse, Deliver, DeviceRegistered, DeviceType, Message, Post};
+use seconder::engine::{ApprovalResponse, DeviceRegistered, DeviceType, Events, Post};
 use seconder::engine::{RespondToApproval, SignedCallback};
 use seconder::model::{ApprovalId, CallbackMethod, CallbackUrl, UserId};
 use seconder::{Service, Settings};
@@ -165,7 +165,7 @@ fn a_callback_to_a_private_address_is_refused_and_the_job_says_so() {
     let path = folder.path().join("seconder.db");
     let noted = Noted::default();
     let settings = Settings::new(&url(&path)).callback_url("https://169.254.169.254/latest");
-    World::new(settings.deliver(noted.clone())).approve();
+    World::new(settings.events(noted.clone())).approve();
     let errors = errors(&path);
     assert_eq!(errors.len(), 1);
     let words = ["169.254.169.254", "not one of the public Internet", "callback_private"];
@@ -178,11 +178,7 @@ fn a_callback_to_a_private_address_is_refused_and_the_job_says_so() {
 #[derive(Clone, Default)]
 struct Noted(Arc<Mutex<Vec<(String, String)>>>);
 
-impl Deliver for Noted {
-    fn deliver(&self, _: &Message) -> Result<(), String> {
-        Ok(())
-    }
-
+impl Events for Noted {
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         self.0.lock().unwrap().push((url.to_string(), reason.to_owned()));
     }

@@ -4,6 +4,7 @@
 
 mod callbacks;
 mod rounds;
+mod senders;
 
 use crate::fresh::{ManualClock, ada, at_once, url};
 use seconder::calls::{self, RequestSms};
@@ -104,9 +105,8 @@ fn open(path: &Path, clock: &ManualClock, gateways: &Gateways) -> Service {
 
 impl World {
     fn request(&self) -> Result<()> {
-        self.service
-            .handle(&RequestSms { force: Some(true), ..RequestSms::new(self.user) })
-            .map(drop)
+        let call = RequestSms { force: Some(true), ..RequestSms::new(self.user) };
+        self.service.handle(&call).map(drop)
     }
 
     fn run(&self, seconds: u64) -> JobsRun {

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::operated::{NOW, SECRET, of_state, operated, operated_with, permanent, reason, retry};
+use crate::operated::{
+    NOW, SECRET, lane, of_state, operated, operated_with, permanent, reason, retry,
+};
 use seconder::calls::RequestSms;
 use seconder::engine::{JobFilter, JobKind, JobState, Outcome};
 use seconder::{Error, Handle};
@@ -42,7 +44,7 @@ fn a_job_is_leased_while_it_is_attempted() {
     let op = operated(&folder.path().join("jobs.db"));
     op.request([retry(), retry()]).unwrap();
     op.clock.set(NOW + 60);
-    let (leased, more) = op.engine().lease_jobs("first", 8).unwrap();
+    let (leased, more) = op.engine().lease_jobs(&lane("first"), 8).unwrap();
     let job = op.only();
     assert_eq!((job.state, job.attempts, leased.len(), more), (JobState::Leased, 2, 1, false));
     let replayed = reason(op.engine().replay_job(&job.id));
@@ -51,7 +53,7 @@ fn a_job_is_leased_while_it_is_attempted() {
     drop(leased);
     op.clock.set(NOW + 130);
     assert_eq!(op.only().state, JobState::Waiting);
-    for job in op.engine().lease_jobs("first", 8).unwrap().0 {
+    for job in op.engine().lease_jobs(&lane("first"), 8).unwrap().0 {
         job.release().unwrap();
     }
     // The attempt of whoever was killed may have sent it.

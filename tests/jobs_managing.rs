@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use crate::operated::{NOW, of_state, operated, operated_with, permanent, reason, retry};
+use crate::operated::{
+    NOW, attempt, lane, of_state, operated, operated_with, permanent, reason, retry,
+};
 use seconder::calls::RequestSms;
 use seconder::engine::{JobState, Outcome};
 use seconder::model::Secret;
@@ -133,11 +135,11 @@ fn an_attempt_of_a_job_that_was_cancelled_decides_nothing() {
     let op = operated(&folder.path().join("jobs.db"));
     op.request([retry(), retry()]).unwrap();
     op.clock.set(NOW + 60);
-    let leased = op.engine().lease_jobs("first", 8).unwrap();
+    let leased = op.engine().lease_jobs(&lane("first"), 8).unwrap();
     op.engine().cancel_job(&op.only().id).unwrap();
     op.world.will([permanent()]);
     for job in leased.0 {
-        assert!(job.send(|_| {}).unwrap().is_none());
+        assert!(!attempt(job, &op.world));
     }
     assert!(op.all().is_empty());
     assert_eq!(op.undelivered().len(), 1);
@@ -152,20 +154,20 @@ fn a_job_that_waited_in_a_queue_for_longer_than_its_lease_is_sent_once() {
     let attempts = || op.world.codes.lock().unwrap().len();
     let lease = |seconds| {
         op.clock.set(NOW + seconds);
-        op.engine().lease_jobs("first", 8).unwrap().0
+        op.engine().lease_jobs(&lane("first"), 8).unwrap().0
     };
     let before = attempts();
     // An attempt takes 30 s at most, and the lease is over after 60.
     let late = lease(60);
     op.clock.set(NOW + 91);
     for job in late {
-        assert!(job.send(|_| ()).unwrap().is_none());
+        assert!(!attempt(job, &op.world));
     }
     assert_eq!(attempts(), before, "it could have outlived the lease");
     let too_late = lease(92);
     assert_eq!(op.run(160), [1, 0, 0]);
     for job in too_late {
-        assert!(job.send(|_| ()).unwrap().is_none());
+        assert!(!attempt(job, &op.world));
     }
     assert_eq!((attempts(), op.run(300)), (before + 1, [0, 0, 0]));
 }

@@ -11,7 +11,7 @@ use seconder::calls::{
     Channel, InstallMessage, PhoneVerificationStarted, RequestSms, StartPhoneVerification,
 };
 use seconder::engine::operator::{CheckService, Health};
-use seconder::engine::{AuditFilter, Deliver, Message};
+use seconder::engine::{AuditFilter, Deliver, Events, Message};
 use seconder::http::{Caller, RawRequest, respond};
 use seconder::model::UserId;
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
@@ -43,7 +43,9 @@ impl Deliver for Phones {
         self.sent.lock().unwrap().push(message.code.clone());
         if message.to.ends_with("99") { Err("down".to_owned()) } else { Ok(()) }
     }
+}
 
+impl Events for Phones {
     fn warning(&self, text: &str) {
         self.warnings.lock().unwrap().push(text.to_owned());
     }
@@ -52,7 +54,7 @@ impl Deliver for Phones {
 fn world(path: &Path, limits: &str, clock: &ManualClock) -> World {
     let phones = Phones::default();
     let settings = Settings::new(&url(path)).clock(clock.clone()).deliver(phones.clone());
-    let service = settings.limits(limits).open().unwrap();
+    let service = settings.events(phones.clone()).limits(limits).open().unwrap();
     World { service, sent: phones.sent, warnings: phones.warnings, clock: clock.clone() }
 }
 

@@ -17,8 +17,8 @@ pub(super) use sandbox::{Accepts, Sandbox};
 pub(super) use steady::Steady;
 pub(super) use strangers::Strangers;
 
-use super::delivery::{Deliver, Post, PushHosts, SendPush};
-use super::handlers::jobs::Workers;
+use super::delivery::{Events, Post, PushHosts, SendPush};
+use super::handlers::jobs::Sender;
 use super::model::author::Author;
 use super::model::clock::{Clock, Now, Random};
 use super::model::lines::NumberLookup;
@@ -29,7 +29,7 @@ use crate::engine::app_settings::App;
 use crate::webpush::VapidTokens;
 use crate::{Error, Result};
 use std::fmt;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The service itself, as one application sees it. Clones are the same engine.
@@ -51,15 +51,14 @@ pub(super) struct Shared {
     pub(super) known: Known,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) random: Arc<dyn Random>,
-    pub(super) deliver: Arc<dyn Deliver>,
+    pub(super) sender: Arc<dyn Sender>,
+    pub(super) events: Arc<dyn Events>,
     pub(super) post: Option<Arc<dyn Post>>,
     pub(super) push: Option<Arc<dyn SendPush>>,
     /// The hosts that push subscriptions may use.
     pub(super) push_hosts: PushHosts,
     pub(super) push_tokens: VapidTokens,
     pub(super) lookup: Option<Arc<dyn NumberLookup>>,
-    /// Worker threads that deliver jobs; without them the calling thread does.
-    pub(super) workers: OnceLock<Weak<dyn Workers>>,
     /// `None` for a database file.
     pub(super) sandbox: Option<Sandbox>,
 }
@@ -84,7 +83,7 @@ impl Engine {
 
     /// Deletes expired data: codes, messages, remembered browsers, verifications of numbers, counts of messages, and
     /// from the audit of each application the decisions that are older than its limit `audit_days`; and from the spool
-    /// folder the messages of expired codes, or anything else that [`Deliver::housekeep`] removes.
+    /// folder the messages of expired codes, or anything else that [`Sender::housekeep`] removes.
     ///
     /// After the clock has moved forward by more than a day, the audit loses nothing because of it for
     /// another day, in which it can be put right.
@@ -101,7 +100,7 @@ impl Engine {
     /// they and all others are deleted.
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
-        self.shared.deliver.housekeep();
+        self.shared.sender.housekeep();
         if let Some(post) = &self.shared.post {
             post.housekeep();
         }

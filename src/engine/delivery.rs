@@ -1,14 +1,17 @@
 //! Delivery of codes and callbacks: by functions of the host application, or to a folder.
 
+mod events;
 mod push;
 mod spool;
 
+pub use events::Events;
 pub use push::{PushHosts, PushMessage, PushOutcome, SendPush};
 pub use spool::Spool;
 
 use crate::calls::Channel;
-use crate::model::{CallbackMethod, CallbackUrl, UserId};
+use crate::model::{CallbackMethod, CallbackUrl};
 use std::fmt;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 use zeroize::Zeroize;
@@ -58,52 +61,9 @@ pub trait Deliver: Send + Sync {
         Duration::from_secs(30)
     }
 
-    /// Is called when an attempt to send a message has ended, with its outcome and the next step, which
-    /// [`Deliver::attempt`] does not decide. Default: does nothing.
-    fn attempted(&self, _outcome: &Outcome, _then: AfterAttempt) {}
-
     /// Removes data of messages whose codes have expired. It is called by
     /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
     fn housekeep(&self) {}
-
-    /// Is called when a recovery code of this user was accepted, with the number of codes left. A
-    /// user who has a phone does not need one, so a program may want to log it, or write to the
-    /// user. The call is made during the verification, after the code was used up. Default: does
-    /// nothing.
-    fn recovery_code_used(&self, _user_id: UserId, _left: usize) {}
-
-    /// Is called when a machine has reported logins of this user that it accepted while the service
-    /// was unreachable, with the number of those not reported before. The machine's name is the one
-    /// that it gives itself. Default: does nothing.
-    fn offline_logins_reported(&self, _user_id: UserId, _machine: Option<&str>, _logins: usize) {}
-
-    /// An attempt to send a callback failed: why, without its parameters. Whether another one is made is
-    /// as for [`Post::attempt`]. Default: does nothing.
-    fn callback_failed(&self, _url: &CallbackUrl, _reason: &str) {}
-
-    /// Warns the operator of what no caller can change, such as that an application makes more requests than it may. The
-    /// text has no secrets and no whole number. Default: does nothing.
-    fn warning(&self, _text: &str) {}
-
-    /// Reports that a push service has rejected a message permanently, with its reason. That concerns the operator of
-    /// the service: as long as nothing is changed, it will reject all others too. Default: does nothing.
-    fn push_rejected(&self, _reason: &str) {}
-
-    /// Reports that the push service at this host could not be reached, or took no message, with the error. The message
-    /// is attempted again while it is of use. Default: does nothing.
-    fn push_failed(&self, _host: &str, _reason: &str) {}
-}
-
-/// The next step after an attempt to send a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AfterAttempt {
-    /// Nothing: the message was sent.
-    Sent,
-    /// Another attempt.
-    Repeated,
-    /// Nothing: the message failed permanently, such as because its code expires before it could be attempted again.
-    Failed,
 }
 
 /// The outcome of an attempt to send something.
@@ -288,9 +248,18 @@ impl SignedCallback {
 
 /// A message that is wiped from memory once it was delivered, or when that panics. `Message` itself has no
 /// destructor, because programs take its fields.
-pub(super) struct Wiped(pub(super) Message);
+#[derive(Debug)]
+pub struct WipedMessage(pub(super) Message);
 
-impl Drop for Wiped {
+impl Deref for WipedMessage {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.0
+    }
+}
+
+impl Drop for WipedMessage {
     fn drop(&mut self) {
         self.0.text.zeroize();
         self.0.code.zeroize();

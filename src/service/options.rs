@@ -7,7 +7,7 @@ use crate::app_settings::SettingKind;
 #[cfg(feature = "engine")]
 use crate::engine::operator::AppSettings;
 #[cfg(feature = "engine")]
-use crate::engine::{Clock, Deliver, NumberLookup, Post, Random, SendPush};
+use crate::engine::{Clock, Deliver, Events, NumberLookup, Post, Random, SendPush, Sender};
 use crate::model::Secret;
 use crate::open_options::{OPEN_OPTIONS, OpenOption, open_options};
 #[cfg(feature = "remote")]

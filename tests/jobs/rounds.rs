@@ -2,6 +2,7 @@
 
 use super::{NOW, ambiguous, permanent, retry, run_jobs, world};
 use crate::fresh::{ManualClock, ada, url};
+use crate::operated::{attempt, lane};
 use seconder::calls::{Channel, RequestSms};
 use seconder::engine::{AuditEntry, AuditFilter, Deliver, JobEntry, JobFilter, Message, Outcome};
 use seconder::{Error, Handle, Service, Settings};
@@ -173,10 +174,10 @@ fn a_message_waits_for_a_route_that_cannot_be_used() {
     let world = requested(&[("only", &[retry(), busy(3)])]);
     world.asked();
     world.clock.set(NOW + 10);
-    let leased = world.service.engine().unwrap().lease_jobs("only", 8).unwrap().0;
+    let leased = world.service.engine().unwrap().lease_jobs(&lane("only"), 8).unwrap().0;
     world.routes.0.lock().unwrap().names.clear();
     for job in leased {
-        assert!(job.send(|_| ()).unwrap().is_none());
+        assert!(!attempt(job, &world.routes));
     }
     assert_eq!(world.job().state.name(), "waiting");
     world.routes.0.lock().unwrap().names.push("only");

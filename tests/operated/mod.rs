@@ -6,8 +6,9 @@
 use crate::fresh::{ManualClock, ada, url};
 use seconder::calls::{self, Channel, RequestCall, RequestSms};
 use seconder::engine::{
-    ApprovalResponse, AuditEntry, AuditFilter, Deliver, DeviceType, Engine, JobEntry, JobFilter,
-    JobState, Message, Outcome, Post, RespondToApproval, SignedCallback,
+    AfterAttempt, ApprovalResponse, AuditEntry, AuditFilter, Deliver, DeviceType, Engine, JobEntry,
+    JobFilter, JobState, Lane, LeasedJob, Message, Outcome, Post, Prepared, RespondToApproval,
+    SignedCallback,
 };
 use seconder::model::UserId;
 use seconder::{Error, Handle, Result, Service, Settings, Verdict};
@@ -55,6 +56,21 @@ impl Deliver for World {
     fn all_routes(&self) -> Vec<String> {
         vec!["first".to_owned(), "second".to_owned()]
     }
+}
+
+/// The lane of a route by which an attempt takes 30 s at most.
+pub(crate) fn lane(name: &str) -> Lane {
+    Lane { name: name.to_owned(), longest_attempt: Duration::from_secs(30) }
+}
+
+/// Makes an attempt to send a leased message, as a worker does, unless it is no longer to be sent. Returns whether
+/// another one follows at once.
+pub(crate) fn attempt(job: LeasedJob, by: &impl Deliver) -> bool {
+    let Prepared::Message(message) = job.prepare().unwrap() else { return false };
+    let outcome = by.attempt(&message, job.lane());
+    let routes: Vec<_> =
+        by.routes(&message.to, message.via).iter().map(|name| lane(name)).collect();
+    matches!(job.finish(outcome, &routes).unwrap().0, AfterAttempt::Again(_))
 }
 
 impl Post for World {

@@ -65,7 +65,7 @@ pub(crate) fn respond_to_approval(
     json: Json,
 ) -> Result<()> {
     let (device_id, file) = device;
-    let service = database.existing_settings()?.deliver(CallbackLog).open()?;
+    let service = database.existing_settings()?.events(CallbackLog).open()?;
     let device_secret = secret_from(file, "device-secret-file")?;
     let (response, number) = (response.0, response.1.map(Secret::new));
     let response = RespondToApproval { uuid, device_id, device_secret, response, number };

@@ -12,10 +12,11 @@ use seconder::model::Secret;
 use seconder::{Error, Result, Service, Stage};
 use seconder_gateways::{Field, Outgoing, Urls};
 use seconder_server::PublicUrl;
-use seconder_server::routes::{self, Routes};
+use seconder_server::routes::{self, Routes, Spooled};
 use serde_json::{Map, Value, json};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 const GIVEN: Given = Given { fields, check: routes::check };
@@ -300,7 +301,8 @@ fn test(
     database.require_machine()?;
     let service = database.existing()?;
     let engine = service.require_engine()?;
-    let routes = Routes::new(|_: &_| Ok(()), Arc::new(crate::log), public_url, database.dialer()?);
+    let unused = Spooled::beside(Path::new("seconder.db"), false);
+    let routes = Routes::new(unused, Arc::new(crate::log), public_url, database.dialer()?);
     routes.load_only(engine, name)?;
     // Receipts for other messages may arrive by a session that is opened for this one.
     let _attached = routes.attach(engine);

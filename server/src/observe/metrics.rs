@@ -16,11 +16,10 @@ use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEn
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use seconder::engine::operator::{ForwardStatus, Operation};
-use seconder::engine::{Engine, JobKind, JobStatus, Outcome};
+use seconder::engine::{Engine, JobStatus};
 use std::fmt::{self, Write};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -30,10 +29,6 @@ use std::time::{Duration, Instant, SystemTime};
 /// queue are read.
 const COUNTED_EVERY: Duration = Duration::from_secs(10);
 const READY_EVERY: Duration = Duration::from_secs(1);
-/// The bounds of the histogram, in seconds: from a gateway next door to one that hangs.
-const BOUNDS: [f64; 13] =
-    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-
 /// The metrics of a server. Clones are the same.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
@@ -46,8 +41,6 @@ struct Inner {
     wrong_keys: OnceLock<Arc<WrongTries>>,
     wrong_tokens: OnceLock<Arc<WrongTries>>,
     requests: OnceLock<Requests>,
-    attempts: Family<Attempt, Counter>,
-    durations: Family<Queue, Histogram, fn() -> Histogram>,
     counted: Recent<Option<Arc<Vec<JobStatus>>>>,
     ready: Recent<bool>,
 }
@@ -56,13 +49,6 @@ struct Inner {
 struct Queue {
     route: String,
     kind: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Attempt {
-    route: String,
-    kind: &'static str,
-    outcome: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -124,7 +110,6 @@ impl EncodeLabelValue for BreakerState {
 impl Metrics {
     /// Returns metrics of this engine's jobs, which are sent by these routes.
     pub fn new(engine: Engine, routes: Option<Routes>) -> Metrics {
-        let new: fn() -> Histogram = || Histogram::new(BOUNDS);
         Metrics(Arc::new(Inner {
             engine,
             routes,
@@ -133,8 +118,6 @@ impl Metrics {
             wrong_keys: OnceLock::new(),
             wrong_tokens: OnceLock::new(),
             requests: OnceLock::new(),
-            attempts: Family::default(),
-            durations: Family::new_with_constructor(new),
             counted: Recent::default(),
             ready: Recent::default(),
         }))
@@ -169,24 +152,6 @@ impl Metrics {
         let _ = self.0.wrong_tokens.set(Arc::clone(tokens));
     }
 
-    /// Counts an attempt to send something.
-    pub(crate) fn attempted(&self, route: &str, kind: JobKind, outcome: &Outcome, took: Duration) {
-        let (route, kind) = (route.to_owned(), kind.name());
-        let outcome = match outcome {
-            Outcome::Sent(_) => "sent",
-            Outcome::Retry { .. } => "retry",
-            // An outcome without an attempt says nothing of the gateway.
-            Outcome::NotAttempted { .. } => return,
-            Outcome::Permanent(_) => "permanent",
-            Outcome::NumberRefused(_) => "number_refused",
-            Outcome::Ambiguous(_) => "ambiguous",
-            _ => "other",
-        };
-        let attempt = Attempt { route: route.clone(), kind, outcome };
-        self.0.attempts.get_or_create(&attempt).inc();
-        self.0.durations.get_or_create(&Queue { route, kind }).observe(took.as_secs_f64());
-    }
-
     /// Returns all metrics, in the text format of OpenMetrics. Without the database, only the ones of this process.
     pub fn text(&self) -> String {
         let counted = self.counted();
@@ -216,11 +181,7 @@ impl Metrics {
     }
 
     fn of_this_process(&self, registry: &mut Registry) {
-        let help = "Attempts of this process to send messages and callbacks";
-        registry.register("attempts", help, self.0.attempts.clone());
-        let help = "How long those attempts took";
-        let durations = self.0.durations.clone();
-        registry.register_with_unit("attempt_duration", help, Unit::Seconds, durations);
+        self.0.routes.as_ref().map(Routes::attempts).unwrap_or_default().register(registry);
         if let Some(certificate) = self.0.certificate.get() {
             let ends =
                 certificate.ends().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

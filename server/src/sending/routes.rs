@@ -6,7 +6,9 @@ mod inbound;
 mod lookups;
 mod opening;
 mod rate;
+mod sender;
 mod settings;
+mod spooled;
 mod unsent;
 
 pub use breaker::State;
@@ -15,35 +17,36 @@ pub(crate) use inbound::{Endpoint, RouteRef};
 pub use lookups::{check_lookup, try_lookup};
 pub use opening::{check, reach, takes_receipts};
 pub use settings::FIELDS;
+pub use spooled::Spooled;
 pub use unsent::Unsent;
 
 use crate::PublicUrl;
+use crate::sending::attempts::Attempts;
 use breaker::Breaker;
 use inbound::Inbound;
 use lookups::Lookups;
 use opening::open;
 use rate::Rate;
-use seconder::calls::Channel;
-use seconder::engine::{AfterAttempt, Deliver, Engine, Message, Outcome, StoredRoute};
-use seconder::model::{CallbackUrl, Secret, UserId};
+use seconder::engine::{Engine, Lane, LeasedJob, Message, Offered, Outcome, StoredRoute};
+use seconder::model::Secret;
 use seconder::remote::Dialer;
 use seconder::{Error, Result};
 use seconder_gateways::{Gateway, Outgoing, Problem, Urls};
 use settings::RouteSettings;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// The time that an attempt takes in addition to the gateway's own limit.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// The time that messages wait for a route that cannot be used.
-const UNUSABLE: Duration = Duration::from_secs(30);
+/// Offers a job to other threads.
+type Offer = Box<dyn Fn(LeasedJob) -> Offered + Send + Sync>;
 
 /// Takes a line for the operator.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The routes of a database, and the fallback for messages as long as it has no routes. Clones are the same routes.
+/// The routes of a database, and the spool folder for messages as long as it has no routes. Clones are the same routes.
 #[derive(Clone)]
 pub struct Routes(Arc<Inner>);
 
@@ -51,9 +54,11 @@ struct Inner {
     routes: RwLock<Arc<Vec<Arc<Route>>>>,
     lookups: Lookups,
     dialer: Dialer,
-    fallback: Box<dyn Deliver>,
+    spooled: Spooled,
     log: Log,
     inbound: Inbound,
+    attempts: Attempts,
+    workers: OnceLock<Offer>,
     /// The message that was attempted last, unless it was sent.
     unsent: Mutex<Option<Unsent>>,
 }
@@ -84,6 +89,12 @@ impl Route {
         self.open.is_ok() || self.is_removed()
     }
 
+    fn lane(&self) -> Lane {
+        let longest_attempt =
+            self.open.as_ref().map_or(SLACK, |open| open.settings.timeout + SLACK);
+        Lane { name: self.name.clone(), longest_attempt }
+    }
+
     fn is_removed(&self) -> bool {
         self.stored.is_none() && self.unreadable.is_none()
     }
@@ -104,17 +115,20 @@ impl Drop for OpenRoute {
 
 impl Routes {
     /// Returns an empty set of routes: [`Routes::load`] reads them from the database, which is opened with this as its
-    /// delivery. Without any, messages go to the fallback. The dialer connects to providers, which reach the service at
+    /// sender. Without any, messages go to the spool folder. The dialer connects to providers, which reach the service at
     /// the public URL, if it has one.
     pub fn new(
-        fallback: impl Deliver + 'static,
+        spooled: Spooled,
         log: Log,
         public_url: Option<PublicUrl>,
         dialer: Dialer,
     ) -> Routes {
         let (inbound, lookups) = (Inbound::new(public_url), Lookups::new(dialer.clone()));
-        let (routes, fallback, unsent) = (RwLock::default(), Box::new(fallback), Mutex::default());
-        Routes(Arc::new(Inner { routes, lookups, dialer, fallback, log, inbound, unsent }))
+        let (routes, unsent, workers) = (RwLock::default(), Mutex::default(), OnceLock::new());
+        let attempts = Attempts::default();
+        let inner =
+            Inner { routes, lookups, dialer, spooled, log, inbound, attempts, workers, unsent };
+        Routes(Arc::new(inner))
     }
 
     /// Reads the routes, and the provider of look-ups. Routes whose settings cannot be read are logged, and
@@ -257,16 +271,22 @@ impl Routes {
         *self.0.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
     }
 
-    /// Returns the names of the routes that are used, with the number of messages that each sends at once.
-    pub(crate) fn workers(&self) -> Vec<(String, usize)> {
-        let all = self.all();
+    /// Returns the routes that are used, with the number of messages that each sends at once.
+    pub(crate) fn workers(&self) -> Vec<(Lane, usize)> {
         let workers = |route: &Route| route.open.as_ref().map_or(1, |open| open.settings.workers);
-        all.iter().map(|route| (route.name.clone(), workers(route))).collect()
+        // Messages to the folder are written by their calls; those of a process that was killed are left.
+        let spooled = self.0.spooled.lanes().into_iter().map(|lane| (lane, 1));
+        spooled.chain(self.all().iter().map(|route| (route.lane(), workers(route)))).collect()
     }
 
-    /// Returns whether a message would be sent by a gateway, and not by the fallback.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.all().iter().any(|route| route.name == name)
+    /// Has jobs of calls offered to these threads. Returns whether there are no others.
+    pub(crate) fn offer_to(&self, workers: Offer) -> bool {
+        self.0.workers.set(workers).is_ok()
+    }
+
+    /// Returns the attempts that workers have made.
+    pub(crate) fn attempts(&self) -> Attempts {
+        self.0.attempts.clone()
     }
 
     /// Returns the states of the circuit breakers.
@@ -296,7 +316,7 @@ impl Routes {
         Ok(self.attempt_by(name, open, &Outgoing { from, ..*message }, None))
     }
 
-    fn send(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
+    fn send_by_gateway(&self, name: &str, open: &OpenRoute, message: &Message) -> Outcome {
         let now = Instant::now();
         // The breaker last: an attempt that it admits has to be noted.
         let admitted = locked(&open.rate)
@@ -351,97 +371,6 @@ impl Routes {
             ));
         }
         outcome
-    }
-}
-
-impl Deliver for Routes {
-    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
-        self.0.fallback.deliver(message)
-    }
-
-    fn attempt(&self, message: &Message, name: &str) -> Outcome {
-        let all = self.all();
-        let Some(route) = all.iter().find(|route| route.name == name) else {
-            return self.0.fallback.attempt(message, name);
-        };
-        match &route.open {
-            Ok(open) => self.send(name, open, message),
-            Err(_) if route.is_removed() => Outcome::Permanent(format!("route {name} was removed")),
-            // Another node may be able to send by it, or this one once it was set again.
-            Err(_) => {
-                let reason = format!("route {name} cannot be used");
-                Outcome::NotAttempted { after: Some(UNUSABLE), reason }
-            }
-        }
-    }
-
-    fn attempted(&self, outcome: &Outcome, then: AfterAttempt) {
-        let mut unsent = locked(&self.0.unsent);
-        *unsent = Unsent::after(unsent.take(), outcome, then);
-    }
-
-    fn routes(&self, to: &str, via: Channel) -> Vec<String> {
-        let all = self.all();
-        // Routes that are set and cannot be used are no reason to write codes to a folder.
-        if all.iter().all(|route| route.is_removed()) {
-            return self.0.fallback.routes(to, via);
-        }
-        let open = all.iter().filter_map(|route| Some((&route.name, route.open.as_ref().ok()?)));
-        let now = Instant::now();
-        let mut taking: Vec<_> = open
-            .filter(|(_, route)| route.settings.takes(to, via))
-            .map(|(name, route)| {
-                // A route that fails is asked only if all others do.
-                let fails = locked(&route.breaker).state(now) == State::Open;
-                (fails, route.settings.priority, route.settings.draw(), name)
-            })
-            .collect();
-        taking.sort_by(|a, b| {
-            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(b.3))
-        });
-        taking.into_iter().map(|(.., name)| name.clone()).collect()
-    }
-
-    fn all_routes(&self) -> Vec<String> {
-        let mut names: Vec<_> = self.all().iter().map(|route| route.name.clone()).collect();
-        names.extend(self.0.fallback.all_routes());
-        names
-    }
-
-    fn longest_attempt(&self, name: &str) -> Duration {
-        let all = self.all();
-        let Some(route) = all.iter().find(|route| route.name == name) else {
-            return self.0.fallback.longest_attempt(name);
-        };
-        route.open.as_ref().map_or(SLACK, |open| open.settings.timeout + SLACK)
-    }
-
-    fn housekeep(&self) {
-        self.0.fallback.housekeep();
-    }
-
-    fn recovery_code_used(&self, user_id: UserId, left: usize) {
-        self.0.fallback.recovery_code_used(user_id, left);
-    }
-
-    fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
-        self.0.fallback.offline_logins_reported(user_id, machine, logins);
-    }
-
-    fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
-        self.0.fallback.callback_failed(url, reason);
-    }
-
-    fn warning(&self, text: &str) {
-        self.0.fallback.warning(text);
-    }
-
-    fn push_rejected(&self, reason: &str) {
-        self.0.fallback.push_rejected(reason);
-    }
-
-    fn push_failed(&self, host: &str, reason: &str) {
-        self.0.fallback.push_failed(host, reason);
     }
 }
 

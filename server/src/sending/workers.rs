@@ -2,10 +2,9 @@
 //! one that hangs holds up neither API calls nor other routes. Push messages have some threads, and so have callbacks;
 //! one application can occupy only a part of these.
 
-use crate::observe::metrics::Metrics;
 use crate::sending::routes::{Attached, Log, Routes};
 use seconder::Result;
-use seconder::engine::{self, CALLBACK_LANES, Engine, LeasedJob, Outcome, PUSH_LANE};
+use seconder::engine::{AfterAttempt, CALLBACK_LANES, Engine, Lane, LeasedJob, Offered, Outcome};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,8 +30,6 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The threads. They end when this is dropped.
 pub struct Workers {
     shared: Arc<Shared>,
-    /// The engine's view of them.
-    _known: Arc<dyn engine::Workers>,
     keeper: Option<JoinHandle<()>>,
     attached: Option<Attached>,
 }
@@ -40,7 +37,6 @@ pub struct Workers {
 struct Shared {
     engine: Engine,
     routes: Routes,
-    metrics: Metrics,
     log: Log,
     pools: Mutex<BTreeMap<String, Pool>>,
     /// Held while the routes are read again: two readings would each open the new ones.
@@ -51,7 +47,8 @@ struct Shared {
 /// The threads for one route, or for callbacks.
 struct Pool {
     queue: Arc<Queue>,
-    size: usize,
+    /// The lane, and the number of threads.
+    wanted: (Lane, usize),
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -80,22 +77,21 @@ impl Workers {
     ///
     /// # Errors
     /// [`Error::Internal`](seconder::Error::Internal) if threads cannot be started.
-    pub fn start(engine: Engine, routes: Routes, metrics: Metrics, log: Log) -> Result<Workers> {
+    pub fn start(engine: Engine, routes: Routes, log: Log) -> Result<Workers> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let (pools, reloading) = (Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { engine, routes, metrics, log, pools, reloading, stop });
+        let shared = Arc::new(Shared { engine, routes, log, pools, reloading, stop });
         // Before a thread sends anything.
         let attached = Some(shared.routes.attach(&shared.engine));
         shared.fit()?;
         shared.routes.start_gateways();
-        let known: Arc<dyn engine::Workers> = Arc::new(Known(Arc::downgrade(&shared)));
-        if !shared.engine.set_workers(&known) {
-            return Err(crate::internal("the engine has workers already"));
+        let (known, kept) = (Arc::downgrade(&shared), Arc::downgrade(&shared));
+        if !shared.routes.offer_to(Box::new(move |job| offer(&known, job))) {
+            return Err(crate::internal("the routes have workers already"));
         }
-        let kept = Arc::downgrade(&shared);
         let stop = Arc::clone(&shared.stop);
         let keeper = thread("seconder-routes", move || keep(&kept, &stop))?;
-        Ok(Workers { shared, _known: known, keeper: Some(keeper), attached })
+        Ok(Workers { shared, keeper: Some(keeper), attached })
     }
 
     /// Reads the routes again now, which otherwise happens every few seconds.
@@ -173,33 +169,20 @@ impl Shared {
 
     /// Starts and ends threads as the routes ask for.
     fn fit(self: &Arc<Shared>) -> Result<()> {
-        let mut wanted: BTreeMap<String, usize> = self.routes.workers().into_iter().collect();
-        // Jobs of the fallback are sent by their calls; the jobs of a process that was killed are left.
-        for lane in engine::Deliver::all_routes(&self.routes) {
-            wanted.entry(lane).or_insert(1);
-        }
-        wanted.insert(CALLBACK_LANES.to_owned(), CALLBACKS);
-        wanted.insert(PUSH_LANE.to_owned(), PUSHES);
+        let callbacks = Lane { name: CALLBACK_LANES.to_owned(), longest_attempt: Duration::ZERO };
+        let own = [(callbacks, CALLBACKS), (self.engine.push_lane(), PUSHES)];
+        let wanted = self.routes.workers().into_iter().chain(own);
+        let wanted: BTreeMap<_, _> = wanted.map(|wanted| (wanted.0.name.clone(), wanted)).collect();
         let mut pools = locked(&self.pools);
         if *locked(&self.stop.0) {
             return Ok(());
         }
-        let changed: Vec<String> = pools
-            .iter()
-            .filter(|(name, pool)| wanted.get(*name) != Some(&pool.size))
-            .map(|(name, _)| name.clone())
-            .collect();
-        let mut waiting = Vec::new();
-        for name in changed {
-            if let Some(pool) = pools.remove(&name) {
-                // The threads of the pool end by themselves.
-                waiting.extend(end(pool).0);
-            }
-        }
-        for (name, size) in wanted {
+        let changed = pools.extract_if(.., |name, pool| wanted.get(name) != Some(&pool.wanted));
+        // The threads of these pools end by themselves.
+        let waiting: Vec<_> = changed.flat_map(|(_, pool)| end(pool).0).collect();
+        for (name, wanted) in wanted {
             if let Entry::Vacant(place) = pools.entry(name) {
-                let pool = self.pool(place.key(), size)?;
-                place.insert(pool);
+                place.insert(self.pool(wanted)?);
             }
         }
         drop(pools);
@@ -207,8 +190,9 @@ impl Shared {
         Ok(())
     }
 
-    fn pool(self: &Arc<Shared>, name: &str, size: usize) -> Result<Pool> {
-        let most = if name == CALLBACK_LANES { CALLBACKS_OF_ONE } else { size };
+    fn pool(self: &Arc<Shared>, wanted: (Lane, usize)) -> Result<Pool> {
+        let (lane, size) = (&wanted.0, wanted.1);
+        let most = if lane.name == CALLBACK_LANES { CALLBACKS_OF_ONE } else { size };
         let queue = Arc::new(Queue {
             state: Mutex::default(),
             ready: Condvar::new(),
@@ -216,12 +200,12 @@ impl Shared {
             more: AtomicBool::new(true),
         });
         let start = |_| {
-            let (shared, queue, name) = (Arc::downgrade(self), Arc::clone(&queue), name.to_owned());
-            thread(&format!("seconder-{name}"), move || work(&shared, &queue, &name))
+            let (shared, queue, lane) = (Arc::downgrade(self), Arc::clone(&queue), lane.clone());
+            thread(&format!("seconder-{}", lane.name), move || work(&shared, &queue, &lane))
         };
         let threads = (0..size).map(start).collect::<Result<Vec<_>>>();
         match threads {
-            Ok(threads) => Ok(Pool { queue, size, threads }),
+            Ok(threads) => Ok(Pool { queue, wanted, threads }),
             Err(error) => {
                 locked(&queue.state).stop = true;
                 queue.ready.notify_all();
@@ -234,17 +218,17 @@ impl Shared {
         let (lane, kind) = (job.lane().to_owned(), job.kind());
         let begun = Instant::now();
         let measure =
-            |outcome: &Outcome| self.metrics.attempted(&lane, kind, outcome, begun.elapsed());
+            |outcome: &Outcome| self.routes.attempts().count(&lane, kind, outcome, begun.elapsed());
         // A gateway that panics must not take the thread with it: the job is sent again once its lease
         // is over.
-        let sent = catch_unwind(AssertUnwindSafe(|| job.send(measure)));
+        let sent = catch_unwind(AssertUnwindSafe(|| self.routes.attempt(job, measure)));
         match sent {
-            Ok(Ok(None)) => {}
-            Ok(Ok(Some(next))) => {
-                if let Err(next) = self.take(Box::new(next)) {
-                    self.give_back(*next);
+            Ok(Ok(Some((AfterAttempt::Again(next), _)))) => {
+                if let Err(next) = self.take(next) {
+                    self.give_back(next);
                 }
             }
+            Ok(Ok(_)) => {}
             Ok(Err(error)) => (self.log)(&format!("{lane}: what was sent is not known: {error}")),
             Err(_) => {
                 (self.log)(&format!("error: {lane}: an attempt to send ended with a panic"));
@@ -259,7 +243,7 @@ impl Shared {
         }
     }
 
-    fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>> {
+    fn take(&self, job: LeasedJob) -> std::result::Result<(), LeasedJob> {
         let name = if job.lane().starts_with(CALLBACK_LANES) { CALLBACK_LANES } else { job.lane() };
         let pools = locked(&self.pools);
         match pools.get(name) {
@@ -269,14 +253,14 @@ impl Shared {
     }
 
     /// Leases jobs that are due.
-    fn search(&self, queue: &Queue, name: &str) -> Result<()> {
-        let lanes = match name == CALLBACK_LANES {
+    fn search(&self, queue: &Queue, lane: &Lane) -> Result<()> {
+        let lanes = match lane.name == CALLBACK_LANES {
             true => self.engine.callback_lanes()?,
-            false => vec![name.to_owned()],
+            false => vec![lane.clone()],
         };
         let mut more = false;
         for lane in lanes {
-            let busy = locked(&queue.state).busy.get(&lane).copied().unwrap_or(0);
+            let busy = locked(&queue.state).busy.get(&lane.name).copied().unwrap_or(0);
             let most = queue.most.saturating_sub(busy).saturating_mul(AHEAD);
             let Some(wanted) = u32::try_from(most).ok().filter(|most| *most > 0) else { continue };
             let (jobs, has_more) = self.engine.lease_jobs(&lane, wanted)?;
@@ -297,27 +281,28 @@ impl Shared {
 }
 
 /// Runs a thread of a pool.
-fn work(shared: &Weak<Shared>, queue: &Queue, name: &str) {
+fn work(shared: &Weak<Shared>, queue: &Queue, lane: &Lane) {
     loop {
         match queue.next() {
             Next::Stop => return,
             Next::Job(job) => {
                 let lane = job.lane().to_owned();
                 match shared.upgrade() {
-                    Some(shared) => shared.send(*job),
+                    Some(shared) => shared.send(job),
                     None => return,
                 }
                 queue.done(&lane);
             }
             Next::Search => {
                 let Some(shared) = shared.upgrade() else { return };
-                let searched = catch_unwind(AssertUnwindSafe(|| shared.search(queue, name)));
+                let searched = catch_unwind(AssertUnwindSafe(|| shared.search(queue, lane)));
                 let error = match searched {
                     Ok(Ok(())) => continue,
                     Ok(Err(error)) => error.to_string(),
                     Err(_) => "the search ended with a panic".to_owned(),
                 };
                 queue.more.store(false, Ordering::Relaxed);
+                let name = &lane.name;
                 (shared.log)(&format!(
                     "error: {name}: the jobs that are due were not found: {error}"
                 ));
@@ -327,14 +312,14 @@ fn work(shared: &Weak<Shared>, queue: &Queue, name: &str) {
 }
 
 enum Next {
-    Job(Box<LeasedJob>),
+    Job(LeasedJob),
     Search,
     Stop,
 }
 
 impl Queue {
     /// Takes a job if a thread is free for it.
-    fn offer(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>> {
+    fn offer(&self, job: LeasedJob) -> std::result::Result<(), LeasedJob> {
         let mut state = locked(&self.state);
         let busy = state.busy.get(job.lane()).copied().unwrap_or(0);
         if state.stop || state.waiting.len() >= state.idle || busy >= self.most {
@@ -342,7 +327,7 @@ impl Queue {
             self.more.store(true, Ordering::Relaxed);
             return Err(job);
         }
-        state.waiting.push_back(*job);
+        state.waiting.push_back(job);
         self.ready.notify_one();
         Ok(())
     }
@@ -359,7 +344,7 @@ impl Queue {
             let found = waiting.iter().position(free);
             if let Some(job) = found.and_then(|place| state.waiting.remove(place)) {
                 *state.busy.entry(job.lane().to_owned()).or_default() += 1;
-                return Next::Job(Box::new(job));
+                return Next::Job(job);
             }
             let now = Instant::now();
             let next = state.searched.map_or(now, |searched| searched + SEARCH);
@@ -403,21 +388,10 @@ fn end(pool: Pool) -> (VecDeque<LeasedJob>, Vec<JoinHandle<()>>) {
     (waiting, pool.threads)
 }
 
-/// The workers as the engine knows them, which do not keep the engine alive.
-struct Known(Weak<Shared>);
-
-impl engine::Workers for Known {
-    fn sends(&self, lane: &str) -> bool {
-        let Some(shared) = self.0.upgrade() else { return false };
-        lane.starts_with(CALLBACK_LANES) || lane == PUSH_LANE || shared.routes.has(lane)
-    }
-
-    fn take(&self, job: Box<LeasedJob>) -> std::result::Result<(), Box<LeasedJob>> {
-        match self.0.upgrade() {
-            Some(shared) => shared.take(job),
-            None => Err(job),
-        }
-    }
+/// Offers a job to the workers, which the routes do not keep alive.
+fn offer(workers: &Weak<Shared>, job: LeasedJob) -> Offered {
+    let Some(shared) = workers.upgrade() else { return Offered::Here(job) };
+    shared.take(job).map_or_else(Offered::Full, |()| Offered::Taken)
 }
 
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {

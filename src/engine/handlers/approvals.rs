@@ -12,7 +12,6 @@ use crate::engine::operations::approvals::{
     self, AddApproval, NewApproval, NewCallback, Request, Responded, Response, Signed,
 };
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
-use crate::engine::operations::jobs;
 use crate::engine::operations::pushes::NewPushes;
 use crate::engine::store;
 use crate::engine::store::View;
@@ -188,7 +187,7 @@ impl Engine {
                     ApprovalResponse::Report,
                     now,
                 )?,
-                lease: self.lease(&jobs::callbacks(self.app.app_id)),
+                lease: self.callback_lane(self.app.app_id).lease(),
             }),
             None => None,
         };
@@ -374,7 +373,7 @@ impl Handle<CreateApproval> for Engine {
             pushes: NewPushes {
                 app: self.app.app_id,
                 first_job: self.nonce()?,
-                lease: self.push_lease(),
+                lease: self.push_lane().lease(),
                 now,
             },
             most_pushes: self.caps().pushes,

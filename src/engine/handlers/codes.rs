@@ -128,7 +128,7 @@ impl Engine {
         if channel == Channel::Call || self.app.settings.sms_enabled {
             return Ok(());
         }
-        let calls = to.map(|to| self.shared.deliver.routes(&to, Channel::Call));
+        let calls = to.map(|to| self.shared.sender.routes(&to, Channel::Call));
         Err(rejections::sms_not_enabled(calls.is_some_and(|routes| !routes.is_empty())))
     }
 

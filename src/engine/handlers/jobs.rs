@@ -1,24 +1,25 @@
 //! Sends the messages and callbacks that calls have decided on: at once, by the thread of the call,
-//! and later, by the threads that run the jobs that are due.
+//! and later, by the threads that run the jobs that are due. A sender claims a job, sends it, and reports the outcome.
 
 mod listing;
 mod managing;
+mod senders;
 mod status;
-mod workers;
 
 pub use listing::{JobEntry, JobFilter, JobPage};
 pub(in crate::engine) use listing::{entry, number_of};
+pub(in crate::engine) use senders::Host;
+pub use senders::{AfterAttempt, CALLBACK_LANES, Lane, LeasedJob, Offered, Prepared, Sender};
 pub use status::JobStatus;
-pub use workers::{CALLBACK_LANES, LeasedJob, PUSH_LANE, Workers};
 
 use crate::calls::Channel;
-use crate::engine::core::{Engine, Shared};
-use crate::engine::delivery::Wiped;
-use crate::engine::delivery::{AfterAttempt, Message, Outcome, SignedCallback};
+use crate::engine::core::Engine;
+use crate::engine::delivery::{Message, Outcome, SignedCallback, WipedMessage};
 use crate::engine::model::clock::{self, Now};
 use crate::engine::model::urls::without_parameters;
+use crate::engine::operations::AppId;
 use crate::engine::operations::applications as stored;
-use crate::engine::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
+use crate::engine::operations::jobs::{self, Claimed, Outgoing, Plan};
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,8 @@ use zeroize::Zeroizing;
 const DELIVERY: &str = "Seconder-Delivery";
 /// The number of jobs leased at once: any that the budget leaves are given back.
 const STEP: u32 = 8;
-/// The time for which a code is not looked at again between the lease and the attempt.
-const UNWATCHED: Duration = Duration::from_secs(1);
+/// The time that an attempt counts as taking where this process cannot send.
+pub(super) const UNSENT: Duration = Duration::from_secs(30);
 
 /// The outcome of a message for the caller.
 pub(in crate::engine) enum Delivered {
@@ -98,13 +99,13 @@ impl Engine {
                 found |= due > 0;
                 let mut claimed = claimed.into_iter();
                 while let Some(job) = claimed.next() {
-                    let ended = self.attempt_all(job);
-                    if is_over() || ended.is_err() {
+                    let delivered = self.send_here(job);
+                    if is_over() || delivered.is_err() {
                         self.release(claimed)?;
-                        run.count(&ended?);
+                        run.count(delivered?);
                         break;
                     }
-                    run.count(&ended?);
+                    run.count(delivered?);
                 }
             }
             if !found {
@@ -114,19 +115,19 @@ impl Engine {
     }
 
     /// Returns the lanes whose jobs are sent here.
-    fn lanes(&self) -> Result<Vec<String>> {
-        let mut lanes = self.shared.deliver.all_routes();
+    fn lanes(&self) -> Result<Vec<Lane>> {
+        let mut lanes = self.shared.sender.lanes();
         if self.shared.post.is_some() {
             lanes.extend(self.callback_lanes()?);
         }
-        lanes.extend(self.shared.push.as_ref().map(|_| PUSH_LANE.to_owned()));
+        lanes.extend(self.shared.push.as_ref().map(|_| self.push_lane()));
         Ok(lanes)
     }
 
-    fn claim(&self, lane: &str, most: u32) -> Result<jobs::Leased> {
-        let (lane, plan, now) = (lane.to_owned(), self.plan(lane, Vec::new()), self.now());
+    fn claim(&self, lane: &Lane, most: u32) -> Result<jobs::Leased> {
+        let (name, plan, now) = (lane.name.clone(), self.plan(&[], lane.lease()), self.now());
         // Usually no job is due, so this begins without the lock that writers take.
-        self.look(move |view| jobs::claim(view, &lane, most, &plan, now))
+        self.look(move |view| jobs::claim(view, &name, most, &plan, now))
     }
 
     fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
@@ -143,103 +144,9 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read.
-    pub fn callback_lanes(&self) -> Result<Vec<String>> {
-        self.look(|view| Ok(stored::ids(view)?.into_iter().map(jobs::callbacks).collect()))
-    }
-
-    /// Attempts a job by one route after the other, until it is sent or has to wait. Returns the last
-    /// outcome too.
-    fn attempt_all(&self, mut claimed: Claimed) -> Result<(Ended, Option<Outcome>)> {
-        loop {
-            match self.attempt_one(&claimed, |_| {})? {
-                (Ended::Again(next), _) => claimed = *next,
-                ended => return Ok(ended),
-            }
-        }
-    }
-
-    fn attempt_one(
-        &self,
-        claimed: &Claimed,
-        measure: impl FnOnce(&Outcome),
-    ) -> Result<(Ended, Option<Outcome>)> {
-        let now = self.now();
-        // It may have waited in a queue. An attempt that could outlive the lease is left to the
-        // next lease, or it might be sent twice.
-        if claimed.until <= now.steady.plus(self.longest_attempt(&claimed.lane)) {
-            self.release(std::iter::once(claimed.clone()))?;
-            return Ok((Ended::Stale, None));
-        }
-        let begun = claimed.until.minus(self.lease(&claimed.lane));
-        if begun.plus(UNWATCHED) <= now.steady {
-            let lease = claimed.lease.clone();
-            if !self.look(move |view| jobs::is_still_wanted(view, &lease, now))? {
-                self.release(std::iter::once(claimed.clone()))?;
-                return Ok((Ended::Stale, None));
-            }
-        }
-        let outcome = self.attempt(claimed)?;
-        measure(&outcome);
-        let routes = match &claimed.what {
-            What::Message { message, .. } => {
-                self.shared.deliver.routes(&message.to, channel(message))
-            }
-            What::Callback { .. } | What::Push { .. } => Vec::new(),
-        };
-        let (lease, plan, now) =
-            (claimed.lease.clone(), self.plan(&claimed.lane, routes), self.now());
-        let decided = outcome.clone();
-        let ended = self.run(move |view| jobs::finish(view, &lease, &decided, &plan, now))?;
-        let then = match &ended {
-            Ended::Sent => Some(AfterAttempt::Sent),
-            Ended::Waits | Ended::Again(_) => Some(AfterAttempt::Repeated),
-            Ended::Failed => Some(AfterAttempt::Failed),
-            Ended::Stale => None,
-        };
-        if let Some(then) = then.filter(|_| matches!(claimed.what, What::Message { .. })) {
-            self.shared.deliver.attempted(&outcome, then);
-        }
-        Ok((ended, Some(outcome)))
-    }
-
-    fn attempt(&self, claimed: &Claimed) -> Result<Outcome> {
-        let now = self.now();
-        if claimed.deadline <= now.steady {
-            let reason = "its time was over before it could be sent".to_owned();
-            return Ok(Outcome::NotAttempted { after: None, reason });
-        }
-        match &claimed.what {
-            What::Message { message, code } => {
-                Ok(self.deliver(claimed, message, code.as_ref(), now))
-            }
-            What::Callback { url, body } => self.post(claimed, url, body, now),
-            What::Push { device, notice } => self.push(claimed, (*device, notice), now),
-        }
-    }
-
-    fn deliver(
-        &self,
-        claimed: &Claimed,
-        outgoing: &Outgoing,
-        code: Option<&Zeroizing<String>>,
-        now: Now,
-    ) -> Outcome {
-        let code = code.map_or("", |code| code.as_str());
-        let message = Wiped(Message {
-            id: id(claimed.lease.job_id),
-            to: outgoing.to.clone(),
-            via: channel(outgoing),
-            text: {
-                let left = claimed.deadline.after(now.steady).unwrap_or_default();
-                outgoing.text.text(code, left.as_secs())
-            },
-            language: outgoing.text.language.clone(),
-            code: code.to_owned(),
-            expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
-            subject: claimed.lease.subject.clone(),
-        });
-        let outcome = self.shared.deliver.attempt(&message.0, &claimed.lane);
-        without_secrets(outcome, code, outgoing)
+    pub fn callback_lanes(&self) -> Result<Vec<Lane>> {
+        let ids = self.look(stored::ids)?;
+        Ok(ids.into_iter().map(|app| self.callback_lane(app)).collect())
     }
 
     /// Signs a callback and sends it. The nonce is the time in seconds, which allows receivers to
@@ -282,7 +189,7 @@ impl Engine {
         let callback = SignedCallback { url, method, query, body, headers, ca_file, private };
         let outcome = post.attempt(&callback).map_reason(|reason| without_parameters(&reason));
         if let Some(reason) = outcome.reason() {
-            self.shared.deliver.callback_failed(&callback.url, reason);
+            self.shared.events.callback_failed(&callback.url, reason);
         }
         Ok(outcome)
     }
@@ -293,60 +200,60 @@ impl Engine {
         to: &str,
         via: Channel,
     ) -> Result<(String, Duration)> {
-        let route = self.shared.deliver.routes(to, via).into_iter().next();
+        let route = self.shared.sender.routes(to, via).into_iter().next();
         let route = route.ok_or_else(|| {
             let reason = format!("no route takes messages to this number by {}", via.name());
             Error::unavailable(Stage::Delivery, reason)
         })?;
-        let lease = self.lease(&route);
-        Ok((route, lease))
+        let lease = route.lease();
+        Ok((route.name, lease))
     }
 
-    /// Returns the time for which no other process attempts a job that is being attempted, or is
-    /// about to be.
-    pub(in crate::engine) fn lease(&self, lane: &str) -> Duration {
-        self.longest_attempt(lane) * 2
+    /// Returns the lane of an application's callbacks.
+    pub(in crate::engine) fn callback_lane(&self, app: AppId) -> Lane {
+        let longest = self.shared.post.as_ref().map_or(UNSENT, |post| post.longest_attempt());
+        Lane { name: jobs::callbacks(app), longest_attempt: longest }
     }
 
-    fn longest_attempt(&self, lane: &str) -> Duration {
-        let Shared { deliver, post, push, .. } = &*self.shared;
-        let longest = match (post, push) {
-            (Some(post), _) if jobs::is_of_callbacks(lane) => post.longest_attempt(),
-            (_, Some(push)) if lane == PUSH_LANE => push.longest_attempt(),
-            _ => deliver.longest_attempt(lane),
-        };
-        longest.max(Duration::from_secs(1))
-    }
-
-    fn plan(&self, lane: &str, routes: Vec<String>) -> Plan {
+    fn plan(&self, routes: &[Lane], lease: Duration) -> Plan {
         let limited = self.limits().is_some();
         // The next attempt may be by any of the routes.
-        let lease = routes.iter().map(|route| self.lease(route)).fold(self.lease(lane), Ord::max);
+        let lease = routes.iter().map(Lane::lease).fold(lease, Ord::max);
+        let routes = routes.iter().map(|route| route.name.clone()).collect();
         Plan { routes, lease, limited, author: self.author.clone() }
     }
 }
 
-fn delivered((ended, outcome): (Ended, Option<Outcome>)) -> Delivered {
-    match (ended, outcome) {
-        (Ended::Failed, Some(Outcome::NumberRefused(_))) => Delivered::NumberRefused,
-        (Ended::Failed, outcome) => {
-            let reason = outcome.as_ref().and_then(Outcome::reason);
-            Delivered::Failed(reason.unwrap_or_default().to_owned())
+impl JobsRun {
+    fn count(&mut self, delivered: Option<Delivered>) {
+        match delivered {
+            Some(Delivered::Sent) => self.sent += 1,
+            Some(Delivered::Queued) => self.waiting += 1,
+            Some(Delivered::Failed(_) | Delivered::NumberRefused) => self.failed += 1,
+            None => {}
         }
-        (Ended::Sent, _) => Delivered::Sent,
-        (Ended::Waits | Ended::Again(_) | Ended::Stale, _) => Delivered::Queued,
     }
 }
 
-impl JobsRun {
-    fn count(&mut self, (ended, _): &(Ended, Option<Outcome>)) {
-        match ended {
-            Ended::Sent => self.sent += 1,
-            Ended::Waits => self.waiting += 1,
-            Ended::Failed => self.failed += 1,
-            Ended::Again(_) | Ended::Stale => {}
-        }
-    }
+/// Returns the message of a job, as it is sent now.
+fn message_of(
+    claimed: &Claimed,
+    outgoing: &Outgoing,
+    code: Option<&Zeroizing<String>>,
+    now: Now,
+) -> WipedMessage {
+    let code = code.map_or("", |code| code.as_str());
+    let left = claimed.deadline.after(now.steady).unwrap_or_default();
+    WipedMessage(Message {
+        id: id(claimed.lease.job_id),
+        to: outgoing.to.clone(),
+        via: channel(outgoing),
+        text: outgoing.text.text(code, left.as_secs()),
+        language: outgoing.text.language.clone(),
+        code: code.to_owned(),
+        expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
+        subject: claimed.lease.subject.clone(),
+    })
 }
 
 fn channel(message: &Outgoing) -> Channel {
@@ -359,7 +266,12 @@ fn id(job_id: i64) -> String {
 }
 
 /// An error that is stored and shown must contain neither the code nor the number.
-fn without_secrets(outcome: Outcome, code: &str, message: &Outgoing) -> Outcome {
+fn without_secrets(
+    outcome: Outcome,
+    code: Option<&Zeroizing<String>>,
+    message: &Outgoing,
+) -> Outcome {
+    let code = code.map_or("", |code| code.as_str());
     let clean = |reason: String| {
         if !code.is_empty() && reason.contains(code) {
             return "the delivery failed with a message that contains the code".to_owned();

@@ -204,7 +204,7 @@ impl Handle<ReportOffline> for Engine {
         match self.run(move |view| offline::report(view, &report))? {
             Reported::Added(logins) => {
                 if logins > 0 {
-                    self.shared.deliver.offline_logins_reported(call.user_id, machine, logins);
+                    self.shared.events.offline_logins_reported(call.user_id, machine, logins);
                 }
                 Ok(Done::with_message("The logins were recorded."))
             }

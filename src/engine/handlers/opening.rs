@@ -1,5 +1,6 @@
 //! Opening the engine of a database.
 
+use super::jobs::Host;
 use super::{applications, keys, settings};
 use crate::Result;
 use crate::engine::core::{
@@ -13,7 +14,7 @@ use crate::engine::operations::steady as stored;
 use crate::engine::store::{self, Store};
 use crate::webpush::VapidTokens;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 impl Engine {
     /// Opens an engine on the database file at `path`.
@@ -71,7 +72,9 @@ impl Engine {
         let app = applications::select(&store, &settings, now)?;
         let hashes = store.look(stored_applications::key_hashes)?;
         let author = settings.author();
-        let EngineSettings { clock, random, post, push, push_hosts, lookup, .. } = settings;
+        let EngineSettings {
+            clock, random, sender, events, post, push, push_hosts, lookup, ..
+        } = settings;
         let (refusals, rates) = (Refusals::default(), Rates::default());
         let shared = Shared {
             store,
@@ -83,13 +86,13 @@ impl Engine {
             known: Known::default(),
             clock,
             random,
-            deliver,
+            sender: sender.unwrap_or_else(|| Arc::new(Host(deliver))),
+            events: events.unwrap_or_else(|| Arc::new(())),
             post,
             push,
             push_hosts: push_hosts.as_deref().unwrap_or_default().parse()?,
             push_tokens: VapidTokens::default(),
             lookup,
-            workers: OnceLock::new(),
             sandbox,
         };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app), author })

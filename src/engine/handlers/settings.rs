@@ -3,7 +3,8 @@
 use super::applications;
 use crate::engine::app_settings::AppSettings;
 use crate::engine::core::Sandbox;
-use crate::engine::delivery::{Deliver, Post, PushHosts, SendPush};
+use crate::engine::delivery::{Deliver, Events, Post, PushHosts, SendPush};
+use crate::engine::handlers::jobs::Sender;
 use crate::engine::model::author::Author;
 use crate::engine::model::clock::{Clock, Random, System, Time};
 use crate::engine::model::lines::NumberLookup;
@@ -25,6 +26,8 @@ pub(crate) struct EngineSettings {
     pub(crate) keyring: Option<Keyring>,
     pub(crate) app: AppSettings,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
+    pub(crate) sender: Option<Arc<dyn Sender>>,
+    pub(crate) events: Option<Arc<dyn Events>>,
     pub(crate) post: Option<Arc<dyn Post>>,
     pub(crate) push: Option<Arc<dyn SendPush>>,
     pub(crate) push_hosts: Option<String>,
@@ -47,6 +50,8 @@ impl Default for EngineSettings {
             keyring: None,
             app: AppSettings::default(),
             deliver: None,
+            sender: None,
+            events: None,
             post: None,
             push: None,
             push_hosts: None,

@@ -274,7 +274,7 @@ impl Engine {
     fn report_recovery_code(&self, user_id: UserId) {
         let rows = self.look(move |view| recovery_codes::codes(view, user_id));
         let left = rows.map_or(0, |(rows, _)| recovery::left(&rows));
-        self.shared.deliver.recovery_code_used(user_id, left);
+        self.shared.events.recovery_code_used(user_id, left);
     }
 }
 

@@ -55,10 +55,6 @@ pub(in crate::engine) fn is_over(lane: &str) -> bool {
     [SENT, FAILED, DEAD].contains(&lane)
 }
 
-pub(in crate::engine) fn is_of_callbacks(lane: &str) -> bool {
-    lane.starts_with(CALLBACKS)
-}
-
 /// The right to make one attempt, and to report its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Lease {
@@ -75,8 +71,9 @@ pub(in crate::engine) struct Claimed {
     pub(in crate::engine) kind: JobKind,
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) deadline: Time,
-    /// The end of the lease.
+    /// The end of the lease, and its length: twice the time that an attempt takes.
     pub(in crate::engine) until: Time,
+    pub(in crate::engine) leased_for: Duration,
     pub(in crate::engine) what: What,
 }
 
@@ -151,7 +148,7 @@ pub(in crate::engine) fn add(view: &mut View, new: NewJob<'_>) -> Decided<Claime
         receipt_at: None,
         last_error: None,
     };
-    let claimed = claimed(&job, new.what);
+    let claimed = claimed(&job, new.what, new.lease);
     view.append(job);
     Ok(claimed)
 }
@@ -202,7 +199,7 @@ pub(in crate::engine) fn claim(
         match wanted {
             Ok(Some(what)) => {
                 lease(&mut job, plan, now);
-                leased.claimed.push(claimed(&job, what));
+                leased.claimed.push(claimed(&job, what, plan.lease));
                 view.put(job);
             }
             Ok(None) => drop_void(view, &job, now),
@@ -336,7 +333,7 @@ pub(in crate::engine) fn finish(
         return Ok(Ended::Stale);
     }
     self::lease(&mut job, plan, now);
-    let claimed = claimed(&job, what);
+    let claimed = claimed(&job, what, plan.lease);
     view.put(job);
     Ok(Ended::Again(Box::new(claimed)))
 }
@@ -361,7 +358,7 @@ fn free(job: &mut Job, due_at: Time) {
     job.due_at = due_at;
 }
 
-fn claimed(job: &Job, what: What) -> Claimed {
+fn claimed(job: &Job, what: What, leased_for: Duration) -> Claimed {
     Claimed {
         lease: Lease { subject: job.subject.clone(), job_id: job.job_id, epoch: job.epoch },
         lane: job.lane.clone(),
@@ -369,6 +366,7 @@ fn claimed(job: &Job, what: What) -> Claimed {
         app: job.app_id,
         deadline: job.deadline,
         until: job.due_at,
+        leased_for,
         what,
     }
 }

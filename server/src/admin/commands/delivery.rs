@@ -3,23 +3,20 @@
 
 use crate::admin::arguments::Database;
 use crate::{log, log_trouble};
-use seconder::calls::Channel;
-use seconder::engine::{Deliver, Message, Spool};
+use seconder::engine::Events;
 use seconder::model::{CallbackUrl, UserId};
 use seconder::{Result, Service, Settings};
 use seconder_server::PublicUrl;
-use seconder_server::routes::{Attached, Routes, last_two};
+use seconder_server::routes::{Attached, Routes, Spooled};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The spool folder. A failure to write to it is logged.
-struct LoggedSpool {
-    spool: Spool,
-    /// The operator learns also that a message was written: the user who runs a command waits for its message.
-    reports: bool,
+/// Logs the events of the engine.
+#[derive(Default)]
+struct EventLog {
     /// The push services that took no message, and the time of the last warning.
     push_failed: Mutex<HashMap<String, Instant>>,
 }
@@ -27,36 +24,7 @@ struct LoggedSpool {
 /// The time between two warnings about a push service, while messages to it fail.
 const PUSH_APART: Duration = Duration::from_secs(60);
 
-impl Deliver for LoggedSpool {
-    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
-        let message_to = || {
-            let (via, to) = (message.via.name(), last_two(&message.to));
-            format!("a message by {via} to the number ending in {to}")
-        };
-        self.spool.deliver(message).inspect_err(|error| {
-            log_trouble(&format!("{} was lost: {error}", message_to()));
-        })?;
-        if self.reports {
-            log(&format!(
-                "{} was written to the spool folder, because the database has no route",
-                message_to()
-            ));
-        }
-        Ok(())
-    }
-
-    fn routes(&self, to: &str, via: Channel) -> Vec<String> {
-        self.spool.routes(to, via)
-    }
-
-    fn all_routes(&self) -> Vec<String> {
-        self.spool.all_routes()
-    }
-
-    fn housekeep(&self) {
-        self.spool.housekeep();
-    }
-
+impl Events for EventLog {
     fn recovery_code_used(&self, user_id: UserId, left: usize) {
         log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
     }
@@ -98,11 +66,7 @@ impl Deliver for LoggedSpool {
 /// Logs that the callback of a request failed.
 pub(super) struct CallbackLog;
 
-impl Deliver for CallbackLog {
-    fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
-        Err("a response to an approval request sends no message".to_owned())
-    }
-
+impl Events for CallbackLog {
     fn callback_failed(&self, url: &CallbackUrl, reason: &str) {
         log(&format!(
             "the callback to {url} was not accepted: {reason}. Unless it was rejected for good, `seconder \
@@ -133,10 +97,10 @@ fn delivered_by(
         None if database.is_on_server() => Path::new("seconder.db"),
         None => return Ok((settings, None)),
     };
-    let spool =
-        LoggedSpool { spool: Spool::beside(beside), reports, push_failed: Mutex::default() };
-    let routes = Routes::new(spool, Arc::new(log_trouble), public_url, settings.dialer()?);
-    Ok((settings.deliver(routes.clone()).lookup(routes.clone()), Some(routes)))
+    let spooled = Spooled::beside(beside, reports);
+    let routes = Routes::new(spooled, Arc::new(log_trouble), public_url, settings.dialer()?);
+    let settings = settings.sender(routes.clone()).lookup(routes.clone());
+    Ok((settings.events(EventLog::default()), Some(routes)))
 }
 
 /// A service for a call that may cause a message. If it is on a database, the message leaves by the routes of it; the

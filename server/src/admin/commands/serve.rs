@@ -46,13 +46,13 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let engine = &service.require_engine()?.clone();
     publish(engine, &options)?;
     let metrics = Metrics::new(engine.clone(), routes.clone());
-    let listeners = listeners.metrics(metrics.clone());
+    let listeners = listeners.metrics(metrics);
     let listeners = match &routes {
         Some(routes) => listeners.routes(routes.clone()),
         None => listeners,
     };
     let forward = other.map(|other| forwarding::begin(&options, engine, other)).transpose()?;
-    let workers = routes.map(|routes| start_workers(engine, routes, metrics)).transpose()?;
+    let workers = routes.map(|routes| start_workers(engine, routes)).transpose()?;
     show(&engine.application_settings());
     let has_https = options.self_signed || options.certificate.is_some();
     if has_https && options.database.is_sandbox() && options.database.api_key_file.is_none() {
@@ -89,7 +89,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
 }
 
 /// Starts the threads that send messages.
-fn start_workers(engine: &Engine, routes: Routes, metrics: Metrics) -> Result<Workers> {
+fn start_workers(engine: &Engine, routes: Routes) -> Result<Workers> {
     routes.load(engine)?;
     let unfetched = routes.without_public_url();
     if !unfetched.is_empty() {
@@ -100,7 +100,7 @@ fn start_workers(engine: &Engine, routes: Routes, metrics: Metrics) -> Result<Wo
         return Err(invalid("public-url", reason));
     }
     show_delivery(&routes);
-    Workers::start(engine.clone(), routes, metrics, Arc::new(log_trouble))
+    Workers::start(engine.clone(), routes, Arc::new(log_trouble))
 }
 
 #[cfg(feature = "otlp")]

@@ -44,7 +44,8 @@ fn later(routes: &Routes) {
 
 #[test]
 fn a_panic_during_the_trial_of_a_breaker_leaves_the_route_usable() {
-    let routes = Routes::new(|_: &Message| Ok(()), Arc::new(|_: &str| ()), None, Dialer::default());
+    let spooled = Spooled::beside("seconder.db".as_ref(), false);
+    let routes = Routes::new(spooled, Arc::new(|_: &str| ()), None, Dialer::default());
     let (settings, _) = RouteSettings::read(&Map::new(), &mut Vec::new());
     let panics = Arc::new(Mutex::new(true));
     let open = OpenRoute {
@@ -57,7 +58,7 @@ fn a_panic_during_the_trial_of_a_breaker_leaves_the_route_usable() {
     let route = Route { name: "only".to_owned(), stored, unreadable: None, open: Ok(open) };
     routes.replace(vec![Arc::new(route)]);
     let message = message();
-    let attempt = || catch_unwind(AssertUnwindSafe(|| routes.attempt(&message, "only")));
+    let attempt = || catch_unwind(AssertUnwindSafe(|| routes.send_message("only", &message)));
     for _ in 0..5 {
         assert!(attempt().is_err());
     }

@@ -18,13 +18,13 @@ impl Unsent {
     pub(super) fn after(
         before: Option<Unsent>,
         outcome: &Outcome,
-        then: AfterAttempt,
+        then: &AfterAttempt,
     ) -> Option<Unsent> {
         let was_ambiguous = before.is_some_and(|before| before.may_be_sent);
         outcome.reason().map(|reason| Unsent {
             reason: reason.to_owned(),
             may_be_sent: was_ambiguous || matches!(outcome, Outcome::Ambiguous(_)),
-            is_repeated: then == AfterAttempt::Repeated,
+            is_repeated: matches!(then, AfterAttempt::Repeated | AfterAttempt::Again(_)),
         })
     }
 }

@@ -143,7 +143,7 @@ impl Engine {
             secret,
             most_devices: self.caps().devices,
             first_push: self.nonce()?,
-            push_lease: self.push_lease(),
+            push_lease: self.push_lane().lease(),
             trail: self.trail_of("register_device", now, None)?,
         };
         let registered = self.run(move |view| stored::register(view, &new))?;

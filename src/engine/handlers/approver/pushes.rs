@@ -1,13 +1,13 @@
 //! Push messages to devices (RFC 8030): subscriptions, and the content of a message.
 
-use super::super::jobs;
+use super::super::jobs::{Lane, UNSENT};
 use super::{Published, misleads, origin};
 use crate::engine::core::Engine;
 use crate::engine::delivery::Outcome;
 use crate::engine::delivery::{PushMessage, PushOutcome};
 use crate::engine::model::clock::Now;
 use crate::engine::model::texts;
-use crate::engine::operations::jobs::{Claimed, Notice};
+use crate::engine::operations::jobs::{Claimed, Notice, PUSHES};
 use crate::engine::operations::{Subject, approver as stored, pushes as changes};
 use crate::engine::store;
 use crate::webpush::{self, SubscriptionKeys};
@@ -16,7 +16,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::time::Duration;
 
 /// No endpoint of a browser is longer.
 const LONGEST_ENDPOINT: usize = 2048;
@@ -69,9 +68,10 @@ impl Engine {
             .map_err(|error| Error::Internal { message: error.to_string() })
     }
 
-    /// Returns the time for which no other process sends a message that is being sent.
-    pub(in crate::engine) fn push_lease(&self) -> Duration {
-        self.lease(jobs::PUSH_LANE)
+    /// Returns the lane of push messages.
+    pub fn push_lane(&self) -> Lane {
+        let longest = self.shared.push.as_ref().map_or(UNSENT, |push| push.longest_attempt());
+        Lane { name: PUSHES.to_owned(), longest_attempt: longest }
     }
 
     /// Sends a message to a device.
@@ -126,10 +126,10 @@ impl Engine {
             self.run(move |view| changes::end_subscription(view, user_id, device, &ended))?;
         }
         if let PushOutcome::Rejected(reason) = &outcome {
-            self.shared.deliver.push_rejected(reason);
+            self.shared.events.push_rejected(reason);
         }
         if let PushOutcome::Retry { reason, .. } = &outcome {
-            self.shared.deliver.push_failed(&origin(&message.endpoint), reason);
+            self.shared.events.push_failed(&origin(&message.endpoint), reason);
         }
         Ok(match outcome {
             PushOutcome::Accepted => Outcome::Sent(None),

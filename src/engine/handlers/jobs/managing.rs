@@ -9,6 +9,7 @@ use crate::engine::operations::budgets::Over;
 use crate::engine::operations::jobs as stored;
 use crate::engine::operations::jobs::{Refused, What};
 use crate::{Error, Result, codes};
+use std::time::Duration;
 
 impl Engine {
     /// Has a job attempted with the next ones that are due: one that waits, or one that failed permanently. A callback
@@ -24,11 +25,11 @@ impl Engine {
         let job = self.find_job(id)?.ok_or_else(|| refused(id, Refused::Gone, self.now()))?;
         let routes = match stored::what(&job) {
             Ok(What::Message { message, .. }) => {
-                self.shared.deliver.routes(&message.to, channel(&message))
+                self.shared.sender.routes(&message.to, channel(&message))
             }
             _ => Vec::new(),
         };
-        let (plan, now) = (self.plan(&job.lane, routes), self.now());
+        let (plan, now) = (self.plan(&routes, Duration::ZERO), self.now());
         let trail = self.trail_of("replay_job", now, None)?;
         let key = (job.subject, job.job_id);
         let replayed = self.run(move |view| {
@@ -48,7 +49,7 @@ impl Engine {
     /// database cannot be read or written.
     pub fn cancel_job(&self, id: &str) -> Result<JobEntry> {
         let job = self.find_job(id)?.ok_or_else(|| refused(id, Refused::Gone, self.now()))?;
-        let (plan, now) = (self.plan(&job.lane, Vec::new()), self.now());
+        let (plan, now) = (self.plan(&[], Duration::ZERO), self.now());
         let key = (job.subject, job.job_id);
         let cancelled = self.run(move |view| stored::cancel(view, &key, &plan, now))?;
         cancelled.map(|job| entry(&job, now)).map_err(|why| refused(id, why, now))

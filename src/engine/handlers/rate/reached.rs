@@ -77,7 +77,7 @@ impl Engine {
             1 => String::new(),
             _ => format!(": {refused} were refused since the last such line"),
         };
-        self.shared.deliver.warning(&format!(
+        self.shared.events.warning(&format!(
             "application {app} ({name}) makes more than the {rate} requests a second of its key_rate{since}. If \
              they are logins, raise it: seconder limits --app {app} key_rate=N key_burst=N"
         ));
@@ -90,7 +90,7 @@ impl Engine {
         let (app, name) = (self.app.app_id, &self.app.settings.name);
         let Paused { country, sent, used } = paused;
         let seconds = self.app.settings.limits.completion_pause;
-        self.shared.deliver.warning(&format!(
+        self.shared.events.warning(&format!(
             "codes of application {app} ({name}) to new numbers of the country +{country} are paused for {seconds} s, \
              because {used} of {sent} were used. See seconder audit --app {app} --by address, and refuse the country \
              or a prefix: seconder limits --app {app} deny={country}"

@@ -54,7 +54,8 @@ impl Engine {
         let masked = phone.masked_e164();
         let counted_as = kind_of(&subject);
         let new = NewNumber { user_id, phone, limits: self.limits(), by_operator };
-        let notices = NewPushes { app, first_job: self.nonce()?, lease: self.push_lease(), now };
+        let notices =
+            NewPushes { app, first_job: self.nonce()?, lease: self.push_lane().lease(), now };
         let decide = move |view: &mut View, trail: &mut Trail| {
             let found = match numbers::may_have(view, app, &new)? {
                 Ok(found) => found,
