@@ -1,8 +1,10 @@
 //! `seconder call`: the calls of the interface that have no command of their own, with their parameters as options.
 
-use crate::admin::commands::{invalid, print, secret};
-use crate::admin::exit::Exit;
-use crate::admin::target::Target;
+use crate::admin::database::target::Target;
+use crate::admin::input::secret::secret;
+use crate::admin::output::exit::Exit;
+use crate::admin::output::print;
+use crate::invalid;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};

@@ -1,9 +1,10 @@
 //! `seconder device`: a device that is this program.
 
-use crate::admin::arguments::COMMON;
-use crate::admin::commands::{self, invalid, print};
-use crate::admin::prompt;
-use crate::admin::table::{Json, print_json, table, utc};
+use crate::admin::input::secret::{secret_file, secret_from};
+use crate::admin::input::{COMMON, prompt};
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, print_json, table, utc};
+use crate::invalid;
 use clap::{Args, Subcommand};
 use seconder::engine::ApprovalResponse;
 use seconder::engine::approver::misleads;
@@ -103,7 +104,7 @@ pub(crate) struct Which {
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Register { this, name, ca_file, link_file, json } => {
-            let link = commands::secret_from(link_file.as_deref(), "link-file")?;
+            let link = secret_from(link_file.as_deref(), "link-file")?;
             register(&this, &link, &name, ca_file.as_deref(), json)
         }
         Command::Pending { this, json } => pending(&this.open()?, json),
@@ -124,7 +125,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
 
 impl This {
     fn open(&self) -> Result<ApproverDevice> {
-        ApproverDevice::read(&commands::secret_file("device-file", &self.device_file)?)
+        ApproverDevice::read(&secret_file("device-file", &self.device_file)?)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Enrolling an authenticator app at a terminal.
 
-use crate::admin::arguments::COMMON;
-use crate::admin::commands::{invalid, print_needed as print};
-use crate::admin::qr::{self, Screen};
-use crate::admin::target::LocalTarget;
-use crate::admin::{prompt, user};
+use crate::admin::database::target::LocalTarget;
+use crate::admin::input::{COMMON, prompt};
+use crate::admin::output::qr::Screen;
+use crate::admin::output::{print_needed as print, qr};
+use crate::admin::user;
+use crate::invalid;
 use clap::Args;
 use nix::unistd::{Uid, User, getuid};
 use seconder::calls::FoundUser;

@@ -2,10 +2,13 @@
 
 mod questions;
 
-use crate::admin::arguments::{COMMON, Serve};
-use crate::admin::commands::{self, invalid, print};
-use crate::admin::part::{self, Part};
-use crate::admin::{config, owner, table};
+use crate::admin::database::owner;
+use crate::admin::input::COMMON;
+use crate::admin::output::part::Part;
+use crate::admin::output::{part, print, table};
+use crate::admin::serve::options::Serve;
+use crate::admin::{config, serve};
+use crate::invalid;
 use clap::Args;
 use nix::unistd::{Uid, User};
 use seconder::Result;
@@ -143,7 +146,7 @@ fn create(file: &Path, serve: &Serve, owner: Option<&User>) -> Result<()> {
     if let Some(ring) = serve.database.ring_file().filter(|ring| !ring.exists()) {
         Keyring::at(ring).create()?;
     }
-    commands::create(serve)
+    serve::create(serve)
 }
 
 /// Creates them as another user, by this program: a file that root wrote in a folder of another user could be

@@ -7,15 +7,16 @@ mod lists;
 mod number;
 mod showing;
 
-pub(crate) use creating::create;
+pub(crate) use creating::{create, find};
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::invalid;
-use crate::admin::prompt::Sure;
-use crate::admin::table::Json;
-use crate::admin::target::Target;
+use crate::admin::database::Database;
+use crate::admin::database::target::Target;
+use crate::admin::input::COMMON;
+use crate::admin::input::prompt::Sure;
+use crate::admin::output::table::Json;
+use crate::invalid;
 use clap::{Args, Subcommand};
-use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::calls::{FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::engine::DeviceType;
 use seconder::engine::operator::{LockUser, UnlockUser};
 use seconder::model::{CountryCode, LoginName, PhoneNumber, UserId};
@@ -387,11 +388,6 @@ fn lock(database: &Database, who: &Who, json: Json) -> Result<()> {
     let (user_id, _) = who.find(&service)?;
     service.operate(&LockUser { user_id })?;
     json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is locked"))
-}
-
-/// Returns the user with a login name; `None` if no user has it.
-pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundUser>> {
-    FindUser::found(service.find_user(login))
 }
 
 /// Formats recovery codes in groups, which are easier to copy from paper; they are typed without the spaces.

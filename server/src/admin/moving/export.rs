@@ -1,11 +1,11 @@
 //! `seconder export`.
 
+use super::format::{Format, STANDARD};
 use super::sealed::{SealKey, Sealer};
-use super::{Format, STANDARD, text};
-use crate::admin::arguments::Database;
-use crate::admin::commands::invalid;
-use crate::admin::part::Part;
-use crate::log;
+use super::text;
+use crate::admin::database::Database;
+use crate::admin::output::part::Part;
+use crate::{invalid, log};
 use clap::Args;
 use seconder::engine::{Engine, UserRecord};
 use seconder::{Error, Result};

@@ -1,8 +1,7 @@
 //! Reports the errors in lines: the first ones on standard error, all of them in a file.
 
-use crate::admin::commands::invalid;
-use crate::admin::part;
-use crate::log;
+use crate::admin::output::part;
+use crate::{invalid, log};
 use seconder::engine::Problem;
 use seconder::{Error, Result};
 use std::fs::File;

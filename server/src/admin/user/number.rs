@@ -1,9 +1,9 @@
 //! The command that changes the phone number of a user.
 
 use super::Who;
-use crate::admin::commands::{secret, secret_file};
-use crate::admin::table::Json;
-use crate::admin::target::Target;
+use crate::admin::database::target::Target;
+use crate::admin::input::secret::{secret, secret_file};
+use crate::admin::output::table::Json;
 use clap::Args;
 use seconder::calls::SetNumber;
 use seconder::engine::operator::SetUserNumber;

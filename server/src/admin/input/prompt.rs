@@ -1,6 +1,6 @@
 //! Lines that are typed at a terminal, or that a program writes.
 
-use crate::admin::commands::invalid;
+use crate::invalid;
 use clap::Args;
 use seconder::Result;
 use std::io::{BufRead, IsTerminal, Read, Write};

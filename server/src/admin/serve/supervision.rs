@@ -8,7 +8,7 @@ use seconder_server::{Notifier, Watchdog};
 
 /// Reports to systemd, if it asked for that.
 #[cfg(unix)]
-pub(super) struct Supervision {
+pub(crate) struct Supervision {
     notifier: Notifier,
     _watchdog: Option<Watchdog>,
 }
@@ -16,7 +16,7 @@ pub(super) struct Supervision {
 #[cfg(unix)]
 impl Supervision {
     /// Starts the supervision, with this look at the database.
-    pub(super) fn start(
+    pub(crate) fn start(
         server: &Server,
         look: impl Fn() -> Result<()> + Send + 'static,
     ) -> Result<Supervision> {
@@ -30,15 +30,15 @@ impl Supervision {
     }
 
     /// Reports that the service is ready, with the problem, if there is one.
-    pub(super) fn ready(&self, problem: Option<&str>) {
+    pub(crate) fn ready(&self, problem: Option<&str>) {
         sent(self.notifier.ready(problem));
     }
 
-    pub(super) fn reloading(&self) {
+    pub(crate) fn reloading(&self) {
         sent(self.notifier.reloading());
     }
 
-    pub(super) fn stopping(&self) {
+    pub(crate) fn stopping(&self) {
         sent(self.notifier.stopping());
     }
 }
@@ -52,17 +52,17 @@ fn sent(result: std::io::Result<()>) {
 
 /// The supervision of a system without systemd, which does nothing.
 #[cfg(not(unix))]
-pub(super) struct Supervision;
+pub(crate) struct Supervision;
 
 #[cfg(not(unix))]
 impl Supervision {
-    pub(super) fn start(_: &Server, _: impl Fn() -> Result<()>) -> Result<Supervision> {
+    pub(crate) fn start(_: &Server, _: impl Fn() -> Result<()>) -> Result<Supervision> {
         Ok(Supervision)
     }
 
-    pub(super) fn ready(&self, _: Option<&str>) {}
+    pub(crate) fn ready(&self, _: Option<&str>) {}
 
-    pub(super) fn reloading(&self) {}
+    pub(crate) fn reloading(&self) {}
 
-    pub(super) fn stopping(&self) {}
+    pub(crate) fn stopping(&self) {}
 }

@@ -1,10 +1,10 @@
 //! The owner of a database, as whom commands of root use it: what root created there would not open for the service,
 //! and root follows no link of another user.
 
-use crate::admin::arguments::Database;
-use crate::admin::commands::{invalid, user_name};
+use super::Database;
+use crate::invalid;
 use nix::errno::Errno;
-use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist, setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist, getuid, setgid, setgroups, setuid};
 use seconder::Result;
 use seconder::keyring::Keyring;
 use std::ffi::CString;
@@ -119,4 +119,18 @@ pub(crate) fn advice(error: &str) -> Option<String> {
     Some(format!(
         " (this ran as {name}, to whom the database belongs: name files and folders of that user)"
     ))
+}
+
+/// Returns the name of the user who runs the command, for the audit: by `sudo`, the one who called it.
+#[cfg(unix)]
+#[allow(clippy::disallowed_methods, reason = "sudo passes the name by this variable alone")]
+pub(crate) fn user_name() -> String {
+    if let Some(caller) = caller() {
+        return caller;
+    }
+    let by_sudo = std::env::var("SUDO_USER").ok();
+    // Any text can be in a variable, but not in the audit.
+    let known = by_sudo.and_then(|name| User::from_name(&name).ok().flatten());
+    let user = known.or_else(|| User::from_uid(getuid()).ok().flatten());
+    user.map_or_else(|| format!("uid:{}", getuid()), |user| user.name)
 }

@@ -1,14 +1,31 @@
 //! The options of commands for connections to other machines.
 
-use super::{invalid, secret};
-use crate::admin::arguments::Network;
-use seconder::model::Secret;
+use crate::admin::input::COMMON;
+use crate::admin::input::secret::group_secret;
+use crate::invalid;
+use clap::Args;
 use seconder::{Result, Settings};
-use std::fs::{File, Metadata};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The URL of an engine for which settings are checked; any will do.
 const IN_MEMORY: &str = "sandbox:";
+
+/// How the process connects to other machines.
+#[derive(Args)]
+pub(crate) struct Network {
+    /// Name server to resolve names with, in place of those of resolv.conf, as 192.0.2.1 or 192.0.2.1:5353;
+    /// repeat it for more. The word system alone has the system's resolver used, with every source in
+    /// nsswitch.conf.
+    #[arg(long, value_name = "ADDRESS", help_heading = COMMON)]
+    name_server: Vec<String>,
+    /// Proxy for connections with TLS to other machines, but for the database, as http://host:port. A URL with
+    /// a password is read from --proxy-file only, because every user can see the options of a process.
+    #[arg(long, value_name = "URL", conflicts_with = "proxy_file", help_heading = COMMON)]
+    proxy: Option<String>,
+    /// File with the URL of the proxy, which others must have no access to either.
+    #[arg(long, value_name = "FILE", help_heading = COMMON)]
+    proxy_file: Option<PathBuf>,
+}
 
 impl Network {
     /// Adds the options to the settings of a service.
@@ -51,34 +68,4 @@ fn reject_password(url: &str) -> Result<()> {
         }
         false => Ok(()),
     }
-}
-
-/// Reads a secret from a file that only root, this user and a group can read. Root may have given it to a group, such
-/// as the group of the user `seconder`, but never to everybody.
-pub(super) fn group_secret(parameter: &'static str, file: &Path) -> Result<Secret> {
-    let cannot = |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()));
-    let opened = File::open(file).map_err(cannot)?;
-    match problem(&opened.metadata().map_err(cannot)?) {
-        Some(problem) => Err(invalid(parameter, format!("{} {problem}", file.display()))),
-        None => secret(parameter, opened),
-    }
-}
-
-#[cfg(unix)]
-fn problem(found: &Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt;
-    let is_trusted = [0, nix::unistd::Uid::effective().as_raw()].contains(&found.uid());
-    match found {
-        found if !found.is_file() => Some("is not a file"),
-        found if found.mode() & 0o027 != 0 => Some(
-            "must not be open to others, nor writable for its group: chmod 600, or 640 for a group",
-        ),
-        _ if !is_trusted => Some("must belong to root or to the user of this process"),
-        _ => None,
-    }
-}
-
-#[cfg(not(unix))]
-fn problem(found: &Metadata) -> Option<&'static str> {
-    (!found.is_file()).then_some("is not a file")
 }

@@ -1,7 +1,7 @@
 //! The output of commands: tables for people, and JSON for programs.
 
-use crate::admin::arguments::COMMON;
-use crate::admin::commands::print;
+use super::print;
+use crate::admin::input::COMMON;
 use clap::Args;
 use seconder::Result;
 use serde::Serialize;

@@ -1,18 +1,18 @@
 //! `seconder serve --sandbox`.
 
-use super::invalid;
+use super::listeners::{configured, listeners};
+use super::options::Serve;
 use super::reload::of_certificate;
-use super::serve::{configured, listeners, run, show, write_certificate};
+use super::running::{run, show, write_certificate};
 use super::supervision::Supervision;
-use crate::admin::arguments::Serve;
-use crate::{log, log_trouble};
+use crate::{invalid, log, log_trouble};
 use seconder::Result;
 use seconder::http::{Backend, SANDBOX_API_KEY, SANDBOX_PATH};
 use seconder::sandbox::Sandbox;
 use seconder_server::Server;
 use std::sync::Arc;
 
-pub(super) fn serve(options: Serve) -> Result<()> {
+pub(crate) fn serve(options: Serve) -> Result<()> {
     let is_open = options.listen.iter().any(|addr| !addr.ip().is_loopback());
     if is_open && options.database.api_key_file.is_none() {
         let reason = "is needed to listen on other addresses than loopback ones: everybody knows the \

@@ -1,30 +1,24 @@
 //! The file with the id of a running service, and `seconder reload`, which finds the service by it. The
 //! service holds a lock of the file, so that no program takes another process of the same id for it.
 
-use super::reload::Reloaded;
-use super::{invalid, print};
-use crate::admin::arguments::Reload;
-use crate::admin::part;
+use super::running::Reloaded;
+use crate::admin::output::part;
+use crate::invalid;
 use rustix::fs::{FlockOperation, fcntl_lock};
-use rustix::process::{Flock, FlockType, Pid, Signal, fcntl_getlk, kill_process};
+use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
 use seconder::Result;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
-/// The time that a service may take: it may have to wait for its database.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The most bytes that are read of an id.
 const LONGEST_ID: u64 = 32;
 /// The most bytes that are read of an answer.
 const LONGEST_ANSWER: u64 = 64 * 1024;
-const LOOK: Duration = Duration::from_millis(20);
-
 /// The file of this process, and next to it the outcome of its last reload. They are removed with this.
-pub(super) struct PidFile {
+pub(crate) struct PidFile {
     path: PathBuf,
     /// The locked file. Closing any other descriptor of it would give up the lock.
     locked: File,
@@ -32,7 +26,7 @@ pub(super) struct PidFile {
 }
 
 impl PidFile {
-    pub(super) fn create(path: &Path) -> Result<PidFile> {
+    pub(crate) fn create(path: &Path) -> Result<PidFile> {
         let cannot =
             |error| invalid("pid-file", format!("{} cannot be written: {error}", path.display()));
         let mut options = OpenOptions::new();
@@ -55,7 +49,7 @@ impl PidFile {
 
     /// Writes the id. A program that finds it sends SIGHUP, which would end a process that does not receive signals
     /// yet.
-    pub(super) fn announce(&self) -> Result<()> {
+    pub(crate) fn announce(&self) -> Result<()> {
         let id = format!("{}\n", std::process::id());
         let mut file = &self.locked;
         file.rewind().and_then(|()| file.write_all(id.as_bytes())).map_err(|error| {
@@ -64,7 +58,7 @@ impl PidFile {
     }
 
     /// Answers the programs that wait for a reload.
-    pub(super) fn reloaded(&self, reloaded: &Reloaded) -> io::Result<()> {
+    pub(crate) fn reloaded(&self, reloaded: &Reloaded) -> io::Result<()> {
         let number = self.reloads.fetch_add(1, Ordering::Relaxed) + 1;
         let word = if reloaded.failed { "failed" } else { "done" };
         let text = format!("{number} {word}\n{}\n", reloaded.lines.join("\n"));
@@ -91,49 +85,8 @@ fn answer_file(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Runs `seconder reload`.
-pub(crate) fn reload(options: &Reload) -> Result<()> {
-    let path = &options.pid_file;
-    let wrong = |reason: String| invalid("pid-file", format!("{} {reason}", path.display()));
-    let cannot = |error| wrong(format!("cannot be read, so no service was found: {error}"));
-    let file = part::open_plain(path, File::options().read(true)).map_err(cannot)?;
-    let ended = || wrong("is that of a service that has ended".to_owned());
-    let service = holder(&file).ok_or_else(ended)?;
-    let started = Instant::now();
-    // The file is empty while the service starts.
-    let mut id = read_id(&file).map_err(cannot)?;
-    while id.is_none() && started.elapsed() < PATIENCE && holder(&file) == Some(service) {
-        std::thread::sleep(LOOK);
-        id = read_id(&file).map_err(cannot)?;
-    }
-    if id != Some(service.as_raw_nonzero().get()) {
-        return Err(wrong("is held by another process than it names".to_owned()));
-    }
-    let before = answer(path).map_or(0, |(number, ..)| number);
-    kill_process(service, Signal::HUP).map_err(|error| {
-        wrong(format!("is that of process {service}, which cannot be signalled: {error}"))
-    })?;
-    let started = Instant::now();
-    loop {
-        match answer(path).filter(|(number, ..)| *number != before) {
-            Some((_, true, lines)) => return print(lines.trim_end()),
-            Some((_, false, lines)) => {
-                let reason = format!("was read again in vain: {}", lines.trim_end());
-                return Err(invalid("configuration", reason));
-            }
-            None if holder(&file) != Some(service) => return Err(ended()),
-            None if started.elapsed() > PATIENCE => {
-                let reason = "is that of a service that has not answered: see its log. One that was \
-                              started with SIGHUP ignored, as by nohup, reads nothing again";
-                return Err(wrong(reason.to_owned()));
-            }
-            None => std::thread::sleep(LOOK),
-        }
-    }
-}
-
 /// Reads the id in a file; `None` if it is empty.
-fn read_id(file: &File) -> io::Result<Option<i32>> {
+pub(crate) fn read_id(file: &File) -> io::Result<Option<i32>> {
     let (mut text, mut file) = (String::new(), file);
     file.rewind()?;
     file.take(LONGEST_ID).read_to_string(&mut text)?;
@@ -144,12 +97,12 @@ fn read_id(file: &File) -> io::Result<Option<i32>> {
 }
 
 /// Returns the process that holds the lock of a file.
-fn holder(file: &File) -> Option<Pid> {
+pub(crate) fn holder(file: &File) -> Option<Pid> {
     fcntl_getlk(file, &Flock::from(FlockType::WriteLock)).ok()??.pid
 }
 
 /// Reads the last response of a service: the number of reloads, their success, and the lines.
-fn answer(path: &Path) -> Option<(u64, bool, String)> {
+pub(crate) fn answer(path: &Path) -> Option<(u64, bool, String)> {
     let file = part::open_plain(&answer_file(path), File::options().read(true)).ok()?;
     let mut text = String::new();
     file.take(LONGEST_ANSWER).read_to_string(&mut text).ok()?;

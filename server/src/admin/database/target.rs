@@ -1,8 +1,10 @@
 //! The service that a command works on: a database, or a service that runs.
 
-use crate::Database;
-use crate::admin::arguments::COMMON;
-use crate::admin::commands::{Calling, invalid, is_engine, secret_file};
+use super::delivery::Calling;
+use super::{Database, is_engine};
+use crate::admin::input::COMMON;
+use crate::admin::input::secret::secret_file;
+use crate::invalid;
 use clap::Args;
 use clap::builder::ArgPredicate;
 use nix::unistd::User;

@@ -1,6 +1,6 @@
 //! Settings of gateways as an operator gives them at the command line, and as they are shown.
 
-use crate::admin::commands::invalid;
+use crate::invalid;
 use seconder::model::Secret;
 use seconder::wire::json;
 use seconder::{Error, Result};

@@ -1,10 +1,12 @@
 //! `seconder relay`.
 
-use super::network::group_secret;
-use super::supervision::Supervision;
-use super::{invalid, is_engine, reload, serve, trouble_with};
-use crate::admin::arguments::Relay;
-use crate::{LOGGER, log};
+use crate::admin::database::is_engine;
+use crate::admin::input::secret::group_secret;
+use crate::admin::serve::options::Relay;
+use crate::admin::serve::reload::of_certificate;
+use crate::admin::serve::running::{run, trouble_with};
+use crate::admin::serve::supervision::Supervision;
+use crate::{LOGGER, invalid, log};
 use seconder::{Result, Service, Settings};
 use seconder_server::{Listeners, Server, raise_descriptor_limit};
 use std::sync::Arc;
@@ -30,7 +32,7 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
     options.local.show();
     // The callers find out whether the service behind it responds.
     let supervision = Supervision::start(&server, || Ok(()))?;
-    serve::run(server, &mut signals, &supervision, reload::of_certificate);
+    run(server, &mut signals, &supervision, of_certificate);
     Ok(())
 }
 

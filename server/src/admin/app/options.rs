@@ -1,6 +1,6 @@
 //! The options that are settings of an application, from the library's list of them.
 
-use crate::admin::commands::invalid;
+use crate::invalid;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};

@@ -1,7 +1,7 @@
 //! Sends messages of the program: by the routes of the database, or to a spool folder if the
 //! database has no routes.
 
-use crate::admin::arguments::Database;
+use super::Database;
 use crate::{log, log_trouble};
 use seconder::calls::Channel;
 use seconder::engine::{Deliver, Message, Spool};
@@ -96,7 +96,7 @@ impl Deliver for LoggedSpool {
 }
 
 /// Logs that the callback of a request failed.
-pub(super) struct CallbackLog;
+pub(crate) struct CallbackLog;
 
 impl Deliver for CallbackLog {
     fn deliver(&self, _: &Message) -> std::result::Result<(), String> {
@@ -113,7 +113,7 @@ impl Deliver for CallbackLog {
 
 /// Adds the delivery to the settings of a database. Its routes are loaded once it is open. A sandbox sends nothing, and
 /// has no routes.
-pub(super) fn delivered(
+pub(crate) fn delivered(
     settings: Settings,
     database: &Database,
     public_url: Option<PublicUrl>,

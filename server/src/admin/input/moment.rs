@@ -83,6 +83,24 @@ fn description(text: &'static str) -> Option<Vec<BorrowedFormatItem<'static>>> {
     format_description::parse_borrowed::<2>(text).ok()
 }
 
+/// Seconds of a time such as `24h`.
+pub(crate) fn seconds(text: &str) -> std::result::Result<u64, String> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, text.as_bytes()[text.len() - 1]),
+        None => (text, b's'),
+    };
+    let times = match unit {
+        b'm' => 60,
+        b'h' => 60 * 60,
+        b'd' => 24 * 60 * 60,
+        _ => 1,
+    };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = number.parse::<u64>().ok().filter(|_| is_number);
+    let seconds = seconds.and_then(|number| number.checked_mul(times));
+    seconds.ok_or_else(|| "must be a number and s, m, h or d, such as 24h".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +150,18 @@ mod tests {
             "99999999999999999999d",
         ] {
             assert_eq!(read_at(text, now), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit() {
+        for (text, expected) in
+            [("0", 0), ("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800)]
+        {
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        for wrong in ["", "h", "1w", "-1h", "+1h", "1.5h", "99999999999999999999d"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The service to which `seconder serve --forward` passes calls on.
 
-use super::{credential, invalid, secret_file, trouble_with};
-use crate::admin::arguments::Serve;
-use crate::log;
+use super::options::Serve;
+use super::running::trouble_with;
+use crate::admin::input::secret::{credential, secret_file};
+use crate::{invalid, log};
 use seconder::engine::Engine;
 use seconder::{Result, Service, Settings};
 use seconder_server::Forward;
@@ -22,7 +23,7 @@ const ANY_KEY: &str = "any";
 ///
 /// # Errors
 /// The errors in these options.
-pub(super) fn client(options: &Serve) -> Result<Option<Settings>> {
+pub(crate) fn client(options: &Serve) -> Result<Option<Settings>> {
     let Some(url) = &options.forward.forward else { return Ok(None) };
     check_forward_url(url)?;
     if options.database.is_sandbox() {
@@ -75,7 +76,7 @@ fn open(settings: Settings) -> Result<Service> {
 }
 
 /// Forwards calls for users who are not in an engine yet to the service of this client.
-pub(super) fn begin(options: &Serve, engine: &Engine, client: Settings) -> Result<Forward> {
+pub(crate) fn begin(options: &Serve, engine: &Engine, client: Settings) -> Result<Forward> {
     let old = open(client.names(engine.names().clone()))?;
     let trouble = trouble_with("the service to which calls are forwarded");
     let forward = Forward::begin(engine.clone(), old.with_log(Arc::new(trouble)))?;

@@ -1,10 +1,9 @@
 //! Copies of a database.
 
-use super::invalid;
-use crate::admin::arguments::Database;
-use crate::admin::prompt::Sure;
-use crate::admin::table::Json;
-use crate::log;
+use crate::admin::database::Database;
+use crate::admin::input::prompt::Sure;
+use crate::admin::output::table::Json;
+use crate::{invalid, log};
 use seconder::Result;
 use serde_json::json;
 use std::io::IsTerminal;

@@ -1,15 +1,14 @@
 //! The local socket of the commands that serve.
 
-use super::invalid;
-use crate::admin::arguments::Local;
-use crate::log;
+use super::options::Local;
+use crate::{invalid, log};
 use seconder::Result;
 use seconder_server::{Listeners, LocalSocket, PeerRules, SocketOptions};
 
 impl Local {
     /// Adds the listeners of the options. Returns also how many sockets systemd passes for
     /// HTTPS. Everything that is wrong with the options is reported at once.
-    pub(super) fn listeners(&self, listeners: Listeners) -> Result<(Listeners, usize)> {
+    pub(crate) fn listeners(&self, listeners: Listeners) -> Result<(Listeners, usize)> {
         let (owner, group) = (self.unix_owner.as_deref(), self.unix_group.as_deref());
         let options = SocketOptions::parse(owner, group, self.unix_mode.as_deref());
         let rules = PeerRules::parse(&self.allow);
@@ -39,7 +38,7 @@ impl Local {
     }
 
     /// Shows where the server listens, once it does.
-    pub(super) fn show(&self) {
+    pub(crate) fn show(&self) {
         if let Some(path) = &self.unix {
             log(&format!("listening on unix:{}", path.display()));
         }

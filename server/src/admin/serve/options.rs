@@ -1,108 +1,15 @@
-//! The options of the commands that several of them share, or that have many.
-
-mod app_options;
-mod database_url;
-mod network;
-
-pub(crate) use app_options::{AppOptions, of_option};
-pub(crate) use database_url::check_database;
-pub(crate) use network::Network;
+//! The options of the commands that serve.
 
 use crate::LOGGER;
+use crate::admin::app::options::AppOptions;
+use crate::admin::database::Database;
+use crate::admin::database::names::SingleNames;
+use crate::admin::database::network::Network;
 use clap::{ArgGroup, Args};
 use ipnet::IpNet;
 use seconder_server::{Level, LogFormat, Logger, PublicUrl};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-
-/// The database that commands open without any settings.
-pub(crate) const DEFAULT_DATABASE: &str = "sqlite:seconder.db";
-
-/// The heading in the help of the options that most commands have.
-pub(crate) const COMMON: &str = "Common options";
-
-#[derive(Args)]
-pub(crate) struct Database {
-    /// Configuration file: seconder.conf(5). Its settings are the options of `seconder serve`, those of the
-    /// database apply to other commands too, and an option on the command line overrides the setting. Without
-    /// this, --database and --service, commands other than `seconder serve` read /etc/seconder/seconder.conf, if that
-    /// exists.
-    #[arg(long, value_name = "FILE", help_heading = COMMON)]
-    pub(crate) config: Option<PathBuf>,
-    /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
-    /// several nodes share, with --keyring; or sandbox: for one in memory that accepts every code;
-    /// sandbox:?clear_every=86400 is also emptied every day. A password in the URL is rejected, as other
-    /// users of the machine could read it: it is in the credential `database-password` in the folder of
-    /// CREDENTIALS_DIRECTORY, where systemd puts what LoadCredential=database-password:FILE names, or in a
-    /// file in the format of .pgpass that passfile=FILE in the URL names.
-    #[arg(
-        long = "database",
-        value_name = "URL",
-        default_value = DEFAULT_DATABASE,
-        value_parser = database_url::DatabaseUrl,
-        help_heading = COMMON
-    )]
-    pub(crate) url: String,
-    /// File with the keys that seal the secrets in the database: without it, a copy of the database is
-    /// of no use. By default `keyring` in the folder of CREDENTIALS_DIRECTORY, where systemd puts what
-    /// LoadCredential=keyring:FILE names, if it is there; otherwise, for sqlite:, the file next to the
-    /// database with its name and .keys, which is created with it. With postgres: there is no other
-    /// default: `seconder keyring create` makes the file.
-    #[arg(long, value_name = "FILE", help_heading = COMMON)]
-    pub(crate) keyring: Option<PathBuf>,
-    /// Service to work on from another machine, in place of a database: https: and the address of its
-    /// --operator-listen, with --operator-token-file. The user's own seconder.conf(5) can name it.
-    #[arg(
-        id = "operated",
-        long = "service",
-        value_name = "URL",
-        requires = "operator_token_file",
-        conflicts_with_all = ["url", "keyring", "api_key_file"],
-        help_heading = COMMON
-    )]
-    pub(crate) service: Option<String>,
-    /// File with the token of an operator of that service, which only its owner may read.
-    #[arg(long, value_name = "FILE", requires = "operated", help_heading = COMMON)]
-    pub(crate) operator_token_file: Option<PathBuf>,
-    /// PEM file with the authorities to trust instead of the system's, for --service.
-    #[arg(long, value_name = "FILE", requires = "operated", help_heading = COMMON)]
-    pub(crate) service_ca_file: Option<PathBuf>,
-    /// File with the API key of the application; without it, a new database gets a generated key,
-    /// which `seconder key` prints.
-    #[arg(long, value_name = "FILE", help_heading = COMMON)]
-    pub(crate) api_key_file: Option<PathBuf>,
-    /// Application to work on, by its id: see `seconder app list`. By default the first one of the
-    /// database. `seconder serve` serves every application by its API key; this one is that of the peers
-    /// of a local socket.
-    #[arg(long, value_name = "ID", conflicts_with = "api_key_file", help_heading = COMMON)]
-    pub(crate) app: Option<i64>,
-    /// Word that clients use for `svc` in the names of headers, fields and devices: with `acme`,
-    /// the API key is in X-Acme-API-Key and a user's id in acme_id. A new database keeps its names;
-    /// of the options for names, an existing one accepts none or all that lead to its own.
-    #[arg(long, value_name = "WORD", help_heading = COMMON)]
-    pub(crate) names: Option<String>,
-    #[command(flatten)]
-    pub(crate) single_names: SingleNames,
-    #[command(flatten)]
-    pub(crate) network: Network,
-}
-
-/// The names that --names does not give.
-#[derive(Args)]
-pub(crate) struct SingleNames {
-    /// Field that holds a user's id, such as svc_id; overrides --names.
-    #[arg(long, value_name = "NAME", help_heading = COMMON)]
-    pub(crate) id_field: Option<String>,
-    /// Device type of the browser, such as svc_chrome; overrides --names.
-    #[arg(long, value_name = "NAME", help_heading = COMMON)]
-    pub(crate) chrome_device: Option<String>,
-    /// Prefix of the header names, such as X-Svc-; overrides --names.
-    #[arg(long, value_name = "PREFIX", help_heading = COMMON)]
-    pub(crate) header_prefix: Option<String>,
-    /// First part of the paths of approval requests, in place of push.
-    #[arg(long, value_name = "WORD", help_heading = COMMON)]
-    pub(crate) push_path: Option<String>,
-}
 
 /// A port alone is one of this machine.
 fn operator_address(text: &str) -> std::result::Result<SocketAddr, String> {
@@ -419,39 +326,4 @@ pub(crate) struct Relay {
     pub(crate) names: Option<String>,
     #[command(flatten)]
     pub(crate) single_names: SingleNames,
-}
-
-/// Seconds of a time such as `24h`.
-pub(crate) fn seconds(text: &str) -> std::result::Result<u64, String> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
-        Some(number) => (number, text.as_bytes()[text.len() - 1]),
-        None => (text, b's'),
-    };
-    let times = match unit {
-        b'm' => 60,
-        b'h' => 60 * 60,
-        b'd' => 24 * 60 * 60,
-        _ => 1,
-    };
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let seconds = number.parse::<u64>().ok().filter(|_| is_number);
-    let seconds = seconds.and_then(|number| number.checked_mul(times));
-    seconds.ok_or_else(|| "must be a number and s, m, h or d, such as 24h".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::seconds;
-
-    #[test]
-    fn times_have_a_unit() {
-        for (text, expected) in
-            [("0", 0), ("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800)]
-        {
-            assert_eq!(seconds(text), Ok(expected), "{text}");
-        }
-        for wrong in ["", "h", "1w", "-1h", "+1h", "1.5h", "99999999999999999999d"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
-        }
-    }
 }

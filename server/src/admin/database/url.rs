@@ -12,7 +12,7 @@ const HAS_PASSWORD: &str = "must not hold a password, which every user of this m
 
 /// Reads a URL. Its errors do not repeat the value, unlike other parsers.
 #[derive(Clone)]
-pub(super) struct DatabaseUrl;
+pub(crate) struct DatabaseUrl;
 
 impl TypedValueParser for DatabaseUrl {
     type Value = String;

@@ -1,8 +1,11 @@
 //! Applies changed options to a running service on SIGHUP.
 
-use super::serve::configured;
-use crate::admin::arguments::{Serve, of_option};
-use crate::admin::config::{self, Values};
+use super::listeners::configured;
+use super::options::Serve;
+use super::running::Reloaded;
+use crate::admin::app::options::of_option;
+use crate::admin::config;
+use crate::admin::config::Values;
 use seconder::Result;
 use seconder::engine::Engine;
 use seconder_server::{Server, Workers};
@@ -15,35 +18,22 @@ fn is_setting(option: &str) -> bool {
 
 const LOG_LEVEL: &str = "log-level";
 
-/// The outcome of a reload, in lines for the operator.
-pub(crate) struct Reloaded {
-    pub(crate) lines: Vec<String>,
-    /// Set if the last line says why something stays as it was.
-    pub(crate) failed: bool,
-}
-
 /// Reads the options again.
-pub(super) struct Reloading {
+pub(crate) struct Reloading {
     /// The options of the start.
     started: Serve,
     at_start: Values,
     last: Values,
 }
 
-impl Reloaded {
-    pub(super) fn problem(&self) -> Option<&str> {
-        self.lines.last().filter(|_| self.failed).map(String::as_str)
-    }
-}
-
 impl Reloading {
-    pub(super) fn of(started: Serve, at_start: Values) -> Reloading {
+    pub(crate) fn of(started: Serve, at_start: Values) -> Reloading {
         Reloading { started, last: at_start.clone(), at_start }
     }
 
     /// Reads them, and the files that they name. With an error, nothing has changed, but for a certificate
     /// that cannot be used, or routes that cannot be read: then these stay as they were.
-    pub(super) fn reload(
+    pub(crate) fn reload(
         &mut self,
         server: &Server,
         engine: &Engine,
@@ -105,7 +95,7 @@ fn of_routes(workers: &Workers) -> Reloaded {
 }
 
 /// Reads the certificate again.
-pub(super) fn of_certificate(server: &Server) -> Reloaded {
+pub(crate) fn of_certificate(server: &Server) -> Reloaded {
     let (line, failed) = match server.reload() {
         Ok(true) => ("the certificate and its key were read again".to_owned(), false),
         Ok(false) if server.addrs().is_empty() => {
