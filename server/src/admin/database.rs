@@ -218,7 +218,7 @@ impl Database {
         self.require_machine()?;
         self.require_stored()?;
         #[cfg(unix)]
-        owner::load_keyring(self)?;
+        owner::load_keyring(self.path(), self.ring_file().as_deref())?;
 
         // A file with a key may be root's own. For an application by its id, the database is opened at once.
         if self.api_key_file.is_none() {
@@ -232,7 +232,7 @@ impl Database {
     /// Becomes the owner of the database for good, if root runs this.
     pub(crate) fn become_owner(&self) -> Result<()> {
         #[cfg(unix)]
-        owner::become_owner(self)?;
+        owner::become_owner(self.path(), self.ring_file().as_deref())?;
         Ok(())
     }
 

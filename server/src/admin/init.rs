@@ -112,7 +112,7 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
 /// Returns the user who owns the folder of a database file, if that is not root, who runs this. The service runs as
 /// that user, and could not open files of root.
 fn owner(serve: &Serve) -> Result<Option<User>> {
-    let Some(metadata) = owner::found(&serve.database) else { return Ok(None) };
+    let Some(metadata) = owner::found(serve.database.path()) else { return Ok(None) };
     match User::from_uid(Uid::from_raw(metadata.uid())) {
         Ok(Some(user)) => Ok(Some(user)),
         _ => {

@@ -113,7 +113,10 @@ pub(crate) fn run(command: Command) -> Result<()> {
 fn ring(database: &Database) -> Result<Keyring> {
     database.require_machine()?;
     #[cfg(unix)]
-    crate::admin::database::owner::become_owner_of_keyring(database)?;
+    crate::admin::database::owner::become_owner_of_keyring(
+        database.path(),
+        database.ring_file().as_deref(),
+    )?;
     match (database.ring_file(), database.path()) {
         (Some(file), _) => Ok(Keyring::at(file)),
         // It is next to the file itself, and not to a link.

@@ -1,7 +1,6 @@
 //! The owner of a database, as whom commands of root use it: what root created there would not open for the service,
 //! and root follows no link of another user.
 
-use super::Database;
 use crate::invalid;
 use nix::errno::Errno;
 use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist, getuid, setgid, setgroups, setuid};
@@ -26,8 +25,8 @@ struct Owner {
 
 /// Returns what is known of the owner of a database file, if root runs this and the file belongs to another user, or
 /// the folder where it would be created. A link belongs to the user who made it.
-pub(crate) fn found(database: &Database) -> Option<Metadata> {
-    let file = database.path().filter(|_| geteuid().is_root())?;
+pub(crate) fn found(database: Option<&Path>) -> Option<Metadata> {
+    let file = database.filter(|_| geteuid().is_root())?;
     // Of what cannot be read, nothing is opened either.
     let found = file.symlink_metadata().or_else(|_| folder(file).metadata());
     found.ok().filter(|found| found.uid() != 0)
@@ -43,8 +42,8 @@ fn folder(file: &Path) -> &Path {
 /// # Errors
 /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the system does not allow it, and
 /// [`Error::Storage`](seconder::Error::Storage) if that keyring cannot be read.
-pub(crate) fn become_owner(database: &Database) -> Result<()> {
-    load_keyring(database)?;
+pub(crate) fn become_owner(database: Option<&Path>, ring: Option<&Path>) -> Result<()> {
+    load_keyring(database, ring)?;
     found(database).map_or(Ok(()), |found| become_user(&found))
 }
 
@@ -52,8 +51,8 @@ pub(crate) fn become_owner(database: &Database) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Storage`](seconder::Error::Storage) if it cannot be read.
-pub(crate) fn load_keyring(database: &Database) -> Result<()> {
-    let ring = found(database).and_then(|_| database.ring_file()).filter(|ring| is_of_root(ring));
+pub(crate) fn load_keyring(database: Option<&Path>, ring: Option<&Path>) -> Result<()> {
+    let ring = found(database).and(ring).filter(|ring| is_of_root(ring));
     if let Some(keyring) = ring.map(|ring| Keyring::at(ring).load()).transpose()? {
         let _ = RING.set(keyring);
     }
@@ -64,10 +63,10 @@ pub(crate) fn load_keyring(database: &Database) -> Result<()> {
 ///
 /// # Errors
 /// As for [`become_owner`].
-pub(crate) fn become_owner_of_keyring(database: &Database) -> Result<()> {
-    match database.ring_file().filter(|ring| is_of_root(ring)) {
+pub(crate) fn become_owner_of_keyring(database: Option<&Path>, ring: Option<&Path>) -> Result<()> {
+    match ring.filter(|ring| is_of_root(ring)) {
         Some(_) => Ok(()),
-        None => become_owner(database),
+        None => become_owner(database, ring),
     }
 }
 
