@@ -34,7 +34,8 @@ pub use edge::network::raise_descriptor_limit;
 pub use edge::pulse::Pulse;
 pub use edge::tls::{CERTIFICATE_RENEWAL, Tls};
 pub use forwarding::Forward;
-pub use observe::log::{Entry, Level, LogFormat, Logger};
+pub use observe::log::entry::{Entry, Level};
+pub use observe::log::{LogFormat, Logger};
 pub use observe::metrics::Metrics;
 pub use observe::signals::{Signal, Signals};
 #[cfg(unix)]

@@ -24,7 +24,7 @@ pub(crate) const BANS: &[Ban] = &[
     Ban { call: &["SystemTime", "::", "now"], scope: CODE,
           except: &["src/engine/model/clock.rs", "server/src/admin/enrol.rs", "login/src/machine.rs",
                     "gateways/src/http/signed.rs", "server/src/edge/certificate.rs",
-                    "server/src/observe/log.rs", "server/src/admin/input/moment.rs", "server/src/observe/traces.rs",
+                    "server/src/observe/log/entry.rs", "server/src/admin/input/moment.rs", "server/src/observe/traces.rs",
                     // A device has a clock of its own.
                     "server/src/approver/device.rs"],
           instead: "time is given: ask the engine's Clock" },

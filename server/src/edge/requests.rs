@@ -1,7 +1,8 @@
 //! The line of the log for each request, and the id by which it is found in the logs of client and service.
 
 use crate::observe::journal::Journal;
-use crate::observe::log::{Entry, Level, REQUEST};
+use crate::observe::log::REQUEST;
+use crate::observe::log::entry::{Entry, Level};
 use crate::observe::metrics::Counted;
 #[cfg(feature = "otlp")]
 use crate::observe::traces::{Ended, Traces};
