@@ -3,11 +3,12 @@
 pub(crate) mod bodies;
 pub(crate) mod calls;
 pub(crate) mod certificate;
+pub(crate) mod clients;
 pub(crate) mod endpoint;
+pub(crate) mod extra;
 pub(crate) mod framing;
 pub(crate) mod idle_timeout;
 pub(crate) mod inbound;
-pub(crate) mod listeners;
 #[cfg(unix)]
 pub(crate) mod local;
 pub(crate) mod network;
@@ -17,6 +18,8 @@ pub(crate) mod pool;
 pub(crate) mod protocols;
 pub(crate) mod proxies;
 pub(crate) mod pulse;
+pub(crate) mod reading;
+pub(crate) mod replies;
 pub(crate) mod requests;
 pub(crate) mod sandbox;
 pub(crate) mod source;

@@ -24,7 +24,6 @@ mod sending;
 mod server;
 
 pub use approver::{ApproverDevice, Brand, PendingRequest};
-pub use edge::listeners::Listeners;
 #[cfg(unix)]
 pub use edge::local::{LocalSocket, PeerRules, SocketOptions, user_number};
 #[cfg(target_os = "linux")]
@@ -46,6 +45,7 @@ pub use public_url::PublicUrl;
 pub use sending::routes;
 pub use sending::workers::Workers;
 pub use server::Server;
+pub use server::listeners::Listeners;
 
 use seconder::Error;
 

@@ -1,13 +1,14 @@
 //! The server: start, time limits and graceful shutdown.
 
+pub(crate) mod listeners;
 mod opening;
 
 use crate::edge::calls::Calls;
 use crate::edge::certificate::Certificate;
-use crate::edge::listeners::Listeners;
+use crate::edge::clients::Clients;
 #[cfg(unix)]
 use crate::edge::local::SocketFile;
-use crate::edge::network::{self, Clients};
+use crate::edge::network;
 use crate::edge::pool::Pools;
 use crate::edge::pulse::Pulse;
 use crate::edge::source::Source;
@@ -19,6 +20,7 @@ use crate::observe::signals::Signals;
 use crate::observe::traces::Traces;
 use crate::{internal, invalid};
 use axum_server::Handle;
+use listeners::Listeners;
 use seconder::http::Relay;
 use seconder::sandbox::Sandbox;
 use seconder::wire::{Generation, Names};

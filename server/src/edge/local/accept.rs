@@ -1,6 +1,7 @@
 //! Identifies the peer of each connection.
 
-use super::{PeerRules, Slots};
+use super::rules::PeerRules;
+use super::slots::Slots;
 use crate::edge::calls::Calls;
 use crate::edge::endpoint::Edge;
 use crate::edge::pool::Pools;
