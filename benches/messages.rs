@@ -145,7 +145,7 @@ fn send(folder: &str, route: &Value, provider: &Counted, count: usize) -> Result
     let engine = service.require_engine()?;
     engine.set_route("main", &Secret::new(route.to_string()))?;
     routes.load(engine)?;
-    let metrics = Metrics::new(engine.clone(), Some(routes.clone()));
+    let metrics = Metrics::new(engine.clone());
     provider.begin()?;
     let (begun, cpu) = (Instant::now(), processor());
     let mut workers = Workers::start(engine.clone(), routes, metrics, Arc::new(|_| {}))?;
@@ -182,7 +182,7 @@ fn compare_calls(folder: &str, http: &str, calls: usize, how: &str) -> Result<St
         .collect::<Result<_, _>>()?;
     let others: Vec<UserId> =
         (0..OTHERS).map(|at| user(&service, "44", at)).collect::<Result<_, _>>()?;
-    let metrics = Metrics::new(engine.clone(), Some(routes.clone()));
+    let metrics = Metrics::new(engine.clone());
     let mut workers = Workers::start(engine, routes, metrics, Arc::new(|_| {}))?;
     let listeners = Listeners::new().tls(Tls::SelfSigned);
     let server = Server::serve(service, listeners.https("127.0.0.1:0".parse()?)?)?;

@@ -11,6 +11,7 @@ pub(crate) mod idle_timeout;
 pub(crate) mod inbound;
 #[cfg(unix)]
 pub(crate) mod local;
+pub(crate) mod monitors;
 pub(crate) mod network;
 pub(crate) mod operators;
 pub(crate) mod places;

@@ -1,4 +1,5 @@
 //! Sends the messages and callbacks of the engine: routes, and the threads that claim jobs.
 
+mod metrics;
 pub mod routes;
 pub(crate) mod workers;

@@ -181,8 +181,12 @@ impl Server {
             )?;
         }
         if let Some(metrics) = &listeners.metrics {
-            metrics.watch_pools(&server.calls.1);
-            metrics.watch_requests(journal.requests());
+            let (pools, requests) = (server.calls.1.clone(), journal.requests().clone());
+            metrics.watch(move |registry| pools.register(registry));
+            metrics.watch(move |registry| requests.register(registry));
+            if let Some((routes, engine)) = listeners.routes.zip(source.engine()) {
+                metrics.watch(move |registry| routes.register(&engine, registry));
+            }
         }
         if let Some((listener, metrics)) = listeners.monitors.zip(listeners.metrics) {
             server.open_monitors(listener, metrics, write_limit).map_err(unusable)?;

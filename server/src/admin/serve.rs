@@ -53,7 +53,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let service = settings.open()?;
     let engine = &service.require_engine()?.clone();
     publish(engine, &options)?;
-    let metrics = Metrics::new(engine.clone(), routes.clone());
+    let metrics = Metrics::new(engine.clone());
     let listeners = listeners.metrics(metrics.clone());
     let listeners = match &routes {
         Some(routes) => listeners.routes(routes.clone()),

@@ -3,7 +3,7 @@
 use crate::observe::journal::Journal;
 use crate::observe::log::REQUEST;
 use crate::observe::log::entry::{Entry, Level};
-use crate::observe::metrics::Counted;
+use crate::observe::metrics::requests::Counted;
 #[cfg(feature = "otlp")]
 use crate::observe::traces::{Ended, Traces};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};

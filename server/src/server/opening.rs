@@ -7,13 +7,14 @@ use crate::edge::extra::{ExtraEndpoint, ExtraEndpoints};
 use crate::edge::inbound::Inbound;
 #[cfg(unix)]
 use crate::edge::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
+use crate::edge::monitors::listen;
 use crate::edge::network::NetworkAcceptor;
 use crate::edge::operators::Operators;
 use crate::edge::protocols::{http1, http1_and_2};
 use crate::edge::source::Source;
 use crate::invalid;
 use crate::observe::journal::Journal;
-use crate::observe::metrics::{Metrics, listen};
+use crate::observe::metrics::Metrics;
 use crate::sending::routes::Routes;
 use axum_server::Handle;
 use seconder::Result;
@@ -39,7 +40,9 @@ impl Server {
         };
         runtime.spawn(Arc::clone(certificate).watch());
         if let Some(metrics) = metrics {
-            metrics.watch_keys(&clients.wrong_keys);
+            let keys = Arc::clone(&clients.wrong_keys);
+            let help = "API keys that no application has";
+            metrics.watch(move |registry| keys.register("wrong_keys", help, registry));
         }
         let extra = self.extra_endpoints(&**source, (routes, pictures), journal)?;
         let mut served: Vec<_> =
@@ -47,7 +50,9 @@ impl Server {
         if !operators.is_empty() {
             let served_to = Operators::of(&**source, journal)?;
             if let Some(metrics) = metrics {
-                metrics.watch_tokens(served_to.wrong_tokens());
+                let tokens = Arc::clone(served_to.wrong_tokens());
+                let (name, help) = ("wrong_operator_tokens", "Tokens that no operator has");
+                metrics.watch(move |registry| tokens.register(name, help, registry));
             }
             let extra = ExtraEndpoints { operators: Some(served_to), ..ExtraEndpoints::default() };
             served.extend(operators.into_iter().map(|listener| (listener, extra.clone())));
@@ -91,7 +96,8 @@ impl Server {
     ) -> std::io::Result<()> {
         let Some(runtime) = &self.runtime else { return Ok(()) };
         if let Some(certificate) = &self.certificate {
-            metrics.watch(certificate);
+            let certificate = Arc::clone(certificate);
+            metrics.watch(move |registry| certificate.register(registry));
         }
         listener.set_nonblocking(true)?;
         self.monitors_addr = Some(listener.local_addr()?);

@@ -1,8 +1,9 @@
 //! The endpoint for Prometheus and the probes of a supervisor: plain HTTP, apart from the calls.
 
-use super::Metrics;
 use crate::edge::places::{Place, Places};
+use crate::edge::protocols::http1;
 use crate::edge::write_timeout::WriteTimeout;
+use crate::observe::metrics::Metrics;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
@@ -30,7 +31,7 @@ pub(crate) async fn listen(
     let acceptor = Acceptor { metrics, places: Places::new(CONNECTIONS), write_limit };
     let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
     // The acceptor makes the service of each connection.
-    crate::edge::protocols::http1(server).serve(Router::new().into_make_service()).await
+    http1(server).serve(Router::new().into_make_service()).await
 }
 
 #[derive(Clone)]
