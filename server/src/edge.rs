@@ -18,7 +18,6 @@ pub(crate) mod places;
 pub(crate) mod pool;
 pub(crate) mod protocols;
 pub(crate) mod proxies;
-pub(crate) mod pulse;
 pub(crate) mod reading;
 pub(crate) mod replies;
 pub(crate) mod requests;

@@ -30,12 +30,12 @@ pub use edge::local::{LocalSocket, PeerRules, SocketOptions, user_number};
 pub use edge::network::protect_memory;
 #[cfg(unix)]
 pub use edge::network::raise_descriptor_limit;
-pub use edge::pulse::Pulse;
 pub use edge::tls::{CERTIFICATE_RENEWAL, Tls};
 pub use forwarding::Forward;
 pub use observe::log::entry::{Entry, Level};
 pub use observe::log::{LogFormat, Logger};
 pub use observe::metrics::Metrics;
+pub use observe::pulse::Pulse;
 pub use observe::signals::{Signal, Signals};
 #[cfg(unix)]
 pub use observe::systemd::{Notifier, Watchdog};

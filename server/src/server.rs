@@ -10,11 +10,11 @@ use crate::edge::clients::Clients;
 use crate::edge::local::SocketFile;
 use crate::edge::network;
 use crate::edge::pool::Pools;
-use crate::edge::pulse::Pulse;
 use crate::edge::source::Source;
 use crate::edge::tls::Tls;
 use crate::forwarding::Forward;
 use crate::observe::journal::Journal;
+use crate::observe::pulse::Pulse;
 use crate::observe::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::observe::traces::Traces;
@@ -181,12 +181,7 @@ impl Server {
             )?;
         }
         if let Some(metrics) = &listeners.metrics {
-            let (pools, requests) = (server.calls.1.clone(), journal.requests().clone());
-            metrics.watch(move |registry| pools.register(registry));
-            metrics.watch(move |registry| requests.register(registry));
-            if let Some((routes, engine)) = listeners.routes.zip(source.engine()) {
-                metrics.watch(move |registry| routes.register(&engine, registry));
-            }
+            server.register(metrics, &journal, listeners.routes.zip(source.engine()));
         }
         if let Some((listener, metrics)) = listeners.monitors.zip(listeners.metrics) {
             server.open_monitors(listener, metrics, write_limit).map_err(unusable)?;

@@ -18,6 +18,7 @@ use crate::observe::metrics::Metrics;
 use crate::sending::routes::Routes;
 use axum_server::Handle;
 use seconder::Result;
+use seconder::engine::Engine;
 use seconder::remote::Dialer;
 use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
@@ -85,6 +86,21 @@ impl Server {
             endpoints.push(Box::new(inbound));
         }
         Ok(ExtraEndpoints { endpoints: Arc::new(endpoints), operators: None })
+    }
+
+    /// Has the metrics show the threads for calls, the requests, and the routes of an engine.
+    pub(super) fn register(
+        &self,
+        metrics: &Metrics,
+        journal: &Journal,
+        routes: Option<(Routes, Engine)>,
+    ) {
+        let (pools, requests) = (self.calls.1.clone(), journal.requests().clone());
+        metrics.watch(move |registry| pools.register(registry));
+        metrics.watch(move |registry| requests.register(registry));
+        if let Some((routes, engine)) = routes {
+            metrics.watch(move |registry| routes.register(&engine, registry));
+        }
     }
 
     /// Serves the monitors of the service.
