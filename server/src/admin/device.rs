@@ -8,11 +8,11 @@ use crate::invalid;
 use clap::{Args, Subcommand};
 use seconder::engine::ApprovalResponse;
 use seconder::engine::approver::misleads;
+use seconder::files::create_private;
 use seconder::model::{ApprovalId, Secret};
 use seconder::{Error, Result};
 use seconder_server::{ApproverDevice, PendingRequest};
 use serde_json::{Value, json};
-use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -154,11 +154,7 @@ fn register(
 
 /// Creates a file for its owner alone: a key that exists is not replaced.
 fn new_file(path: &Path) -> Result<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| {
+    create_private(path).map_err(|error| {
         invalid("device-file", format!("{} cannot be created: {error}", path.display()))
     })
 }

@@ -4,7 +4,6 @@ mod questions;
 
 use crate::admin::database::owner;
 use crate::admin::input::COMMON;
-use crate::admin::output::part::Part;
 use crate::admin::output::{part, print, table};
 use crate::admin::serve::options::Serve;
 use crate::admin::{config, serve};
@@ -12,6 +11,7 @@ use crate::invalid;
 use clap::Args;
 use nix::unistd::{Uid, User};
 use seconder::Result;
+use seconder::files::exists;
 use seconder::keyring::Keyring;
 use serde_json::json;
 use std::fs::File;
@@ -41,7 +41,7 @@ pub(crate) struct Init {
 pub(crate) fn run(options: &Init) -> Result<()> {
     let file = std::path::absolute(&options.config)
         .map_err(|error| invalid("config", error.to_string()))?;
-    let is_new = !part::exists(&file);
+    let is_new = !exists(&file);
     if !is_new && !options.settings.is_empty() {
         let reason = format!(
             "{} exists already: edit it, or leave the settings out to use it as it is",
@@ -73,7 +73,7 @@ fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> 
         };
         invalid("config", format!("{} cannot be written: {error}{advice}", file.display()))
     };
-    let part = Part::create(file).map_err(failed)?;
+    let part = part::create(file).map_err(failed)?;
     write(part.file(), text, owner).map_err(failed)?;
     create(part.path(), serve, owner)?;
     part.publish(file).map_err(failed)

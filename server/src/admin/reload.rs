@@ -1,11 +1,12 @@
 //! `seconder reload`, which finds a service by the file with its id.
 
-use crate::admin::output::{part, print};
+use crate::admin::output::print;
 use crate::admin::serve::options::Reload;
 use crate::admin::serve::pid_file::{answer, holder, read_id};
 use crate::invalid;
 use rustix::process::{Signal, kill_process};
 use seconder::Result;
+use seconder::files::open_plain;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ pub(crate) fn run(options: &Reload) -> Result<()> {
     let path = &options.pid_file;
     let wrong = |reason: String| invalid("pid-file", format!("{} {reason}", path.display()));
     let cannot = |error| wrong(format!("cannot be read, so no service was found: {error}"));
-    let file = part::open_plain(path, File::options().read(true)).map_err(cannot)?;
+    let file = open_plain(path, File::options().read(true)).map_err(cannot)?;
     let ended = || wrong("is that of a service that has ended".to_owned());
     let service = holder(&file).ok_or_else(ended)?;
     let started = Instant::now();

@@ -1,84 +1,37 @@
-//! Files that have their names only once they are whole, and files that may exist. Another user may own the folder that
+//! Files that commands write: new ones, and ones that may exist. Another user may own the folder that
 //! they are in: root must not be led to another file by a link there.
 
+use seconder::files::{AtomicFile, is_at, open_plain};
 #[cfg(unix)]
-use seconder::links;
-use std::fs::{File, OpenOptions, TryLockError};
+use seconder::{files::of_link, links};
+use std::fs::{File, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
 /// Attempts to make a file that others remove.
 const ATTEMPTS: u32 = 100;
 
-/// A new file for its owner alone, next to the one that it is going to be. It is removed unless it becomes that one.
-pub(crate) struct Part {
-    path: PathBuf,
-    /// Locked until this process is done with the file or ends: an unlocked one was left by a process that was killed.
-    file: File,
-}
-
-impl Part {
-    /// Creates the file. Its name shows which file it is for, because one that was left is removed.
-    pub(crate) fn create(of: &Path) -> Result<Part> {
-        let mut path = of.as_os_str().to_owned();
-        path.push(".seconder-part");
-        let path = PathBuf::from(path);
-        for _ in 0..ATTEMPTS {
-            match create_new(&path) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_left_over(&path)?,
-                made => {
-                    let file = made?;
-                    lock(&file, &path)?;
-                    // Another process could have taken it for one that was left, before it was locked.
-                    if is_at(&file, &path) {
-                        return Ok(Part { path, file });
-                    }
+/// Creates a new file next to the one that it is going to be. Its name shows which file it is for, because one that was
+/// left is removed. It is locked until this process is done with it or ends: an unlocked one was left by a process that
+/// was killed.
+pub(crate) fn create(of: &Path) -> Result<AtomicFile> {
+    let mut path = of.as_os_str().to_owned();
+    path.push(".seconder-part");
+    let path = PathBuf::from(path);
+    for _ in 0..ATTEMPTS {
+        match AtomicFile::create(path.clone()) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_left_over(&path)?,
+            made => {
+                let part = made?;
+                lock(part.file(), &path)?;
+                // Another process could have taken it for one that was left, before it was locked.
+                if part.is_there() {
+                    return Ok(part);
                 }
             }
         }
-        Err(busy(&path))
     }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Gives the file its name, unless another has got it meanwhile.
-    pub(crate) fn publish(self, name: &Path) -> Result<()> {
-        match std::fs::hard_link(&self.path, name) {
-            // Not every file system has links.
-            Err(error) if error.kind() != ErrorKind::AlreadyExists && !exists(name) => {
-                std::fs::rename(&self.path, name)
-            }
-            done => done,
-        }
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // After the rename, the file at this path may be a new one of another process.
-        if is_at(&self.file, &self.path) {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Returns whether anything has this name, also a link that leads to nothing.
-pub(crate) fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-fn create_new(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    Err(busy(&path))
 }
 
 fn remove_left_over(path: &Path) -> Result<()> {
@@ -94,20 +47,6 @@ fn remove_left_over(path: &Path) -> Result<()> {
     if is_at(&left, path) { std::fs::remove_file(path) } else { Ok(()) }
 }
 
-/// Returns whether the file still has this name.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |found: Result<std::fs::Metadata>| found.map(|it| (it.dev(), it.ino())).ok();
-    let wanted = id(file.metadata());
-    wanted.is_some() && id(path.symlink_metadata()) == wanted
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
-}
-
 fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
@@ -121,33 +60,10 @@ fn busy(path: &Path) -> Error {
     Error::new(ErrorKind::ResourceBusy, reason)
 }
 
-/// Opens a file, but no link to one, and waits for no pipe.
-///
-/// # Errors
-/// The errors of the system, and [`ErrorKind::InvalidInput`] if it is not a file.
-pub(crate) fn open_plain(path: &Path, options: &mut OpenOptions) -> Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, not_led_astray());
-    let file = options.open(path).map_err(of_link)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(Error::new(ErrorKind::InvalidInput, "it is no file")),
-    }
-}
-
 #[cfg(unix)]
 fn not_led_astray() -> i32 {
     use rustix::fs::OFlags;
     (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
-}
-
-/// Replaces the message of the system for a link, which is about too many links.
-fn of_link(error: Error) -> Error {
-    #[cfg(unix)]
-    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
-        return Error::new(ErrorKind::InvalidInput, "it is a link");
-    }
-    error
 }
 
 /// Opens a file to be written from its beginning, a new one or one that exists; or a device or a pipe that is being

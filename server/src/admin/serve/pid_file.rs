@@ -2,14 +2,14 @@
 //! service holds a lock of the file, so that no program takes another process of the same id for it.
 
 use super::running::Reloaded;
-use crate::admin::output::part;
 use crate::invalid;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
 use seconder::Result;
-use std::fs::{self, File, OpenOptions};
+use seconder::files::{AtomicFile, open_plain};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +31,7 @@ impl PidFile {
             |error| invalid("pid-file", format!("{} cannot be written: {error}", path.display()));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        let file = part::open_plain(path, &mut options).map_err(cannot)?;
+        let file = open_plain(path, &mut options).map_err(cannot)?;
         if fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let reason = format!("{} is that of a service that is running", path.display());
             return Err(invalid("pid-file", reason));
@@ -65,9 +65,11 @@ impl PidFile {
         let answer = answer_file(&self.path);
         let new = answer.with_extension("reload.new");
         let _ = fs::remove_file(&new);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&new)?;
-        file.write_all(text.as_bytes())?;
-        fs::rename(new, answer)
+        let file = AtomicFile::create(new)?;
+        // As the file with the id: it holds no secret.
+        file.file().set_permissions(Permissions::from_mode(0o644))?;
+        file.file().write_all(text.as_bytes())?;
+        file.replace(&answer)
     }
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn holder(file: &File) -> Option<Pid> {
 
 /// Reads the last response of a service: the number of reloads, their success, and the lines.
 pub(crate) fn answer(path: &Path) -> Option<(u64, bool, String)> {
-    let file = part::open_plain(&answer_file(path), File::options().read(true)).ok()?;
+    let file = open_plain(&answer_file(path), File::options().read(true)).ok()?;
     let mut text = String::new();
     file.take(LONGEST_ANSWER).read_to_string(&mut text).ok()?;
     let (first, lines) = text.split_once('\n')?;

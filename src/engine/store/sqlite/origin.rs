@@ -8,7 +8,8 @@
 //!   has a lower one, it is an older state of itself, written into the same file. The number is
 //!   written after its commit, so it is never too high.
 
-use super::open::{beside, create_new, open_plain, sync_folder};
+use super::open::{beside, sync_folder};
+use crate::files::{create_private, open_plain};
 use rusqlite::{Connection, OptionalExtension};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -142,7 +143,7 @@ impl Origin {
     pub(super) fn create(&self, db: &Connection) -> rusqlite::Result<()> {
         let number = Known::read(db)?.map(|known| known.number);
         // Without the file, less is noticed, but the database can be used.
-        if let Ok(file) = create_new(&self.mark) {
+        if let Ok(file) = create_private(&self.mark) {
             keep_owner(&file, &self.database);
             let _ = sync_folder(&self.mark);
         }
