@@ -13,7 +13,7 @@ use seconder::model::{ApprovalId, Secret};
 use seconder::{Error, Result};
 use seconder_server::{ApproverDevice, PendingRequest};
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
@@ -265,7 +265,7 @@ fn respond(
 /// Shows a request to the person at the terminal, who says whether it is to be approved: by the number, if one is
 /// needed that was not given, which is returned then.
 fn confirm(request: &PendingRequest, number: Option<&str>) -> Result<Option<String>> {
-    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+    if !prompt::is_possible() {
         let reason = "is needed where nobody at a terminal can confirm the request. `seconder device pending` lists \
                       what is open";
         return Err(invalid("UUID", reason.to_owned()));

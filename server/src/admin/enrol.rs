@@ -14,7 +14,6 @@ use seconder::otp::Totp;
 use seconder::wire::form;
 use seconder::{Error, Result, Service, Verdict};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 
 /// The number of codes that may be typed.
 const TRIES: u32 = 3;
@@ -62,8 +61,7 @@ pub(crate) struct Enrol {
 }
 
 pub(crate) fn run(options: &Enrol) -> Result<()> {
-    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if !at_terminal && !options.json {
+    if !prompt::is_possible() && !options.json {
         let reason = "is not a terminal, where a user could see the key and type a code: programs \
                       use --json";
         return Err(invalid("standard input or output", reason.to_owned()));

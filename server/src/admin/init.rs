@@ -3,7 +3,7 @@
 mod questions;
 
 use crate::admin::database::owner;
-use crate::admin::input::COMMON;
+use crate::admin::input::{COMMON, prompt};
 use crate::admin::output::{part, print, table};
 use crate::admin::serve::options::Serve;
 use crate::admin::{config, serve};
@@ -15,7 +15,7 @@ use seconder::files::exists;
 use seconder::keyring::Keyring;
 use serde_json::json;
 use std::fs::File;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -87,8 +87,7 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
     if !wrong.is_empty() {
         return Err(invalid("settings", format!("are invalid:\n  {}", wrong.join("\n  "))));
     }
-    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if at_terminal && !options.no_input {
+    if prompt::is_possible() && !options.no_input {
         questions::ask(&mut draft, file)?;
     }
     if draft.values("database").is_empty() {

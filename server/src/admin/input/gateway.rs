@@ -1,5 +1,6 @@
 //! Settings of gateways as an operator gives them at the command line, and as they are shown.
 
+use super::open;
 use crate::invalid;
 use seconder::model::Secret;
 use seconder::wire::json;
@@ -7,8 +8,8 @@ use seconder::{Error, Result};
 use seconder_gateways::{Field, Problem};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-use std::fs;
 use std::io::Read;
+use std::path::Path;
 
 /// The text that is shown in place of a secret.
 const SEALED: &str = "(sealed)";
@@ -120,13 +121,8 @@ fn read(parameter: &str, file: &str) -> Result<String> {
         reason: format!("{file} cannot be read: {error}").into(),
     };
     let mut text = String::new();
-    match file {
-        "-" => std::io::stdin().lock().take(LONGEST).read_to_string(&mut text).map_err(cannot)?,
-        file => {
-            let open = fs::File::open(file).map_err(cannot)?;
-            open.take(LONGEST).read_to_string(&mut text).map_err(cannot)?
-        }
-    };
+    let from = open(Path::new(file)).map_err(cannot)?;
+    from.take(LONGEST).read_to_string(&mut text).map_err(cannot)?;
     Ok(text)
 }
 

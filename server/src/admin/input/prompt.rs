@@ -39,6 +39,11 @@ impl Sure {
     }
 }
 
+/// Returns whether a person can be asked: standard input and output are a terminal.
+pub(crate) fn is_possible() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 /// Asks for a line; `None` at the end of the input.
 pub(crate) fn ask(prompt: &str) -> Result<Option<String>> {
     let mut out = std::io::stdout();

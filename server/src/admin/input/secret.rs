@@ -1,8 +1,9 @@
 //! Secrets in files and on standard input.
 
+use super::open;
 use crate::invalid;
-use seconder::Result;
 use seconder::model::Secret;
+use seconder::{Error, Result};
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,35 +19,36 @@ pub(crate) fn secret_from(file: Option<&Path>, parameter: &'static str) -> Resul
     }
 }
 
+/// Reads a secret from a file; - is standard input.
+pub(crate) fn secret_at(parameter: &'static str, file: &Path) -> Result<Secret> {
+    secret(parameter, open(file).map_err(unreadable(parameter, file))?)
+}
+
 pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {
-    let opened = std::fs::File::open(file).map_err(|error| {
-        invalid(parameter, format!("{} cannot be read: {error}", file.display()))
-    })?;
-    secret(parameter, opened)
+    secret(parameter, File::open(file).map_err(unreadable(parameter, file))?)
 }
 
 /// Reads a secret from a file that only its owner can read.
 pub(crate) fn private_file(parameter: &'static str, file: &Path) -> Result<Secret> {
-    let unreadable =
-        |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()));
-    let opened = std::fs::File::open(file).map_err(unreadable)?;
-    check_private(parameter, file, &opened.metadata().map_err(unreadable)?)?;
+    let opened = File::open(file).map_err(unreadable(parameter, file))?;
+    let found = opened.metadata().map_err(unreadable(parameter, file))?;
+    check_private(parameter, file, &found)?;
     secret(parameter, opened)
 }
 
 /// Reads a secret from a file that only root, this user and a group can read. Root may have given it to a group, such
 /// as the group of the user `seconder`, but never to everybody.
 pub(crate) fn group_secret(parameter: &'static str, file: &Path) -> Result<Secret> {
-    let cannot = |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()));
-    let opened = File::open(file).map_err(cannot)?;
-    match problem(&opened.metadata().map_err(cannot)?) {
+    let opened = File::open(file).map_err(unreadable(parameter, file))?;
+    let found = opened.metadata().map_err(unreadable(parameter, file))?;
+    match problem(&found) {
         Some(problem) => Err(invalid(parameter, format!("{} {problem}", file.display()))),
         None => secret(parameter, opened),
     }
 }
 
 /// Reads a secret from the first line. The rest is ignored, so the file may end with a newline.
-pub(crate) fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
+fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
     let mut text = String::new();
     from.take(LONGEST_SECRET)
         .read_to_string(&mut text)
@@ -55,6 +57,11 @@ pub(crate) fn secret(parameter: &'static str, from: impl Read) -> Result<Secret>
         Some(line) => Ok(Secret::new(line)),
         None => Err(invalid(parameter, "holds no secret: the first line is empty".into())),
     }
+}
+
+/// Returns the error of a file that cannot be read.
+fn unreadable(parameter: &'static str, file: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |error| invalid(parameter, format!("{} cannot be read: {error}", file.display()))
 }
 
 /// Rejects a file with a secret that other users of this machine can read or write.
