@@ -4,7 +4,7 @@ mod questions;
 
 use crate::admin::database::owner;
 use crate::admin::input::{COMMON, prompt};
-use crate::admin::output::{part, print, table};
+use crate::admin::output::{files, print, table};
 use crate::admin::serve::options::Serve;
 use crate::admin::{config, serve};
 use crate::invalid;
@@ -73,7 +73,7 @@ fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> 
         };
         invalid("config", format!("{} cannot be written: {error}{advice}", file.display()))
     };
-    let part = part::create(file).map_err(failed)?;
+    let part = files::create(file).map_err(failed)?;
     write(part.file(), text, owner).map_err(failed)?;
     create(part.path(), serve, owner)?;
     part.publish(file).map_err(failed)

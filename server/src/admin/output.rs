@@ -1,7 +1,7 @@
 //! The output of commands.
 
 pub(crate) mod exit;
-pub(crate) mod part;
+pub(crate) mod files;
 pub(crate) mod qr;
 pub(crate) mod table;
 

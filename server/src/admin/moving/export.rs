@@ -4,7 +4,7 @@ use super::format::{Format, STANDARD};
 use super::sealed::{SealKey, Sealer};
 use super::text;
 use crate::admin::database::Database;
-use crate::admin::output::part;
+use crate::admin::output::files;
 use crate::{invalid, log};
 use clap::Args;
 use seconder::engine::{Engine, UserRecord};
@@ -118,7 +118,7 @@ fn to_file(
     if path.try_exists().map_err(cannot)? {
         return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
-    let part = part::create(path).map_err(cannot)?;
+    let part = files::create(path).map_err(cannot)?;
     let counts = write_sealed(engine, format, options.secrets, key, part.file())?;
     part.file().sync_all().map_err(cannot_write)?;
     part.publish(path).map(|()| counts).map_err(cannot)

@@ -1,6 +1,6 @@
 //! Reports the errors in lines: the first ones on standard error, all of them in a file.
 
-use crate::admin::output::part;
+use crate::admin::output::files;
 use crate::{invalid, log};
 use seconder::engine::Problem;
 use seconder::{Error, Result};
@@ -33,7 +33,7 @@ impl Report {
                 let reason = format!("{} exists, and is no report of an import", file.display());
                 return Err(invalid("report", reason));
             }
-            part::open_to_replace(file).map(BufWriter::new).map_err(cannot)
+            files::open_to_replace(file).map(BufWriter::new).map_err(cannot)
         };
         Ok(Report { file: file.map(open).transpose()?, count: 0 })
     }

@@ -1,7 +1,7 @@
 //! A server until a signal stops it, and what its operator is shown.
 
 use super::supervision::Supervision;
-use crate::admin::output::part;
+use crate::admin::output::files;
 use crate::{invalid, log, log_trouble};
 use seconder::engine::ApplicationSettings;
 use seconder::{CallOutcome, CallRecord, Result};
@@ -71,7 +71,7 @@ pub(crate) fn show(settings: &ApplicationSettings) {
 /// Writes the self-signed certificate to a file, and shows how clients trust it.
 pub(crate) fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
     let pem = server.certificate_pem();
-    let written = part::open_to_replace(file).and_then(|mut to| to.write_all(pem.as_bytes()));
+    let written = files::open_to_replace(file).and_then(|mut to| to.write_all(pem.as_bytes()));
     written.map_err(|error| {
         invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
     })?;
