@@ -1,10 +1,10 @@
 //! Circles of files that import each other, which nobody can read one at a time.
 
 use super::rules::CIRCLES;
-use super::source::{Source, absolute, sources};
+use super::source::{Source, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files by their modules, each with the modules that its `use` statements name.
+/// The files by their modules, each with the modules that it names.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// Two files that import each other, such as a type and its parser, are one unit. More are a knot.
@@ -48,32 +48,16 @@ fn reached<'a>(file: &'a String, imports: &'a Imports) -> BTreeSet<&'a String> {
     reached
 }
 
-/// Returns the modules of these that the `use` statements of a file name.
+/// Returns the modules of these that a file names.
 fn imported(file: &Source, modules: &BTreeSet<String>) -> BTreeSet<String> {
-    let (own, mut paths) = (file.module(), Vec::new());
-    for item in file.syntax().items {
-        if let syn::Item::Use(import) = item {
-            leaves(&import.tree, String::new(), &mut paths);
-        }
-    }
-    let named = paths.into_iter().flat_map(|path| {
+    let own = file.module();
+    // Other names are those of declarations and variables.
+    let paths = file.paths().into_iter().filter(|(path, _)| path.contains("::"));
+    let named = paths.flat_map(|(path, _)| {
         // A path may begin with a module of the file itself.
-        let paths = [absolute(&path, &own), format!("{own}::{path}")];
-        paths.into_iter().filter_map(|path| file_of(&path, modules))
+        [file_of(&path, modules), file_of(&format!("{own}::{path}"), modules)]
     });
-    named.filter(|other| *other != own).collect()
-}
-
-fn leaves(tree: &syn::UseTree, before: String, found: &mut Vec<String>) {
-    match tree {
-        syn::UseTree::Path(path) => leaves(&path.tree, format!("{before}{}::", path.ident), found),
-        syn::UseTree::Group(group) => {
-            group.items.iter().for_each(|tree| leaves(tree, before.clone(), found));
-        }
-        syn::UseTree::Name(name) => found.push(format!("{before}{}", name.ident)),
-        syn::UseTree::Rename(name) => found.push(format!("{before}{}", name.ident)),
-        syn::UseTree::Glob(_) => found.push(before.trim_end_matches("::").to_owned()),
-    }
+    named.flatten().filter(|other| *other != own).collect()
 }
 
 /// Returns the innermost of these modules that a path leads through.

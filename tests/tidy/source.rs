@@ -66,7 +66,7 @@ impl Source {
     }
 }
 
-pub(crate) fn absolute(path: &str, module: &str) -> String {
+fn absolute(path: &str, module: &str) -> String {
     let (mut module, mut rest) = (module, path);
     let mut relative = false;
     loop {

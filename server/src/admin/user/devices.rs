@@ -1,6 +1,6 @@
 //! The commands by which operators give devices to users, and take factors from them.
 
-use super::Who;
+use super::who::Who;
 use crate::admin::database::Database;
 use crate::admin::output::qr;
 use crate::admin::output::qr::Screen;

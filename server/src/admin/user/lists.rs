@@ -1,6 +1,6 @@
 //! The commands that list users and their activities.
 
-use super::{Who, status_of};
+use super::who::{Who, status_of};
 use crate::admin::database::Database;
 use crate::admin::output::print;
 use crate::admin::output::table::{print_json, table, utc};

@@ -1,6 +1,6 @@
 //! The command that changes the phone number of a user.
 
-use super::Who;
+use super::who::Who;
 use crate::admin::database::target::Target;
 use crate::admin::input::secret::secret_at;
 use crate::admin::output::table::Json;

@@ -1,6 +1,6 @@
 //! The command that shows a user.
 
-use super::{Who, device_type, status_of};
+use super::who::{Who, device_type, status_of};
 use crate::admin::database::target::Target;
 use crate::admin::output::table::{Json, utc};
 use seconder::Result;
