@@ -29,10 +29,12 @@ const BOUNDS: [f64; 13] =
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
+type Register = Box<dyn Fn(&mut Registry) + Send + Sync>;
+
 struct Inner {
     engine: Engine,
     /// Registers the metrics of other parts of the server.
-    watched: Mutex<Vec<Box<dyn Fn(&mut Registry) + Send + Sync>>>,
+    watched: Mutex<Vec<Register>>,
     attempts: Family<Attempt, Counter>,
     durations: Family<Queue, Histogram, fn() -> Histogram>,
     counted: Recent<Option<Arc<Vec<JobStatus>>>>,
