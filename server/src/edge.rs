@@ -7,7 +7,6 @@ pub(crate) mod clients;
 pub(crate) mod endpoint;
 pub(crate) mod extra;
 pub(crate) mod framing;
-pub(crate) mod idle_timeout;
 pub(crate) mod inbound;
 #[cfg(unix)]
 pub(crate) mod local;
@@ -23,6 +22,6 @@ pub(crate) mod replies;
 pub(crate) mod requests;
 pub(crate) mod sandbox;
 pub(crate) mod source;
+pub(crate) mod time_limits;
 pub(crate) mod tls;
-pub(crate) mod write_timeout;
 pub(crate) mod wrong_tries;

@@ -1,9 +1,9 @@
 //! The clients by network, and their connections.
 
 use crate::edge::bodies::Bodies;
-use crate::edge::idle_timeout::Activity;
 use crate::edge::places::{Client, Full, Place, Places};
 use crate::edge::proxies::Proxies;
+use crate::edge::time_limits::Activity;
 use crate::edge::wrong_tries::{self, WrongTries};
 use axum::http::HeaderMap;
 use std::net::IpAddr;

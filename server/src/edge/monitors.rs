@@ -2,7 +2,7 @@
 
 use crate::edge::places::{Place, Places};
 use crate::edge::protocols::http1;
-use crate::edge::write_timeout::WriteTimeout;
+use crate::edge::time_limits::TimeLimits;
 use crate::observe::metrics::Metrics;
 use axum::Router;
 use axum::extract::{Request, State};
@@ -42,7 +42,7 @@ struct Acceptor {
 }
 
 impl<S> Accept<TcpStream, S> for Acceptor {
-    type Stream = WriteTimeout<TcpStream>;
+    type Stream = TimeLimits<TcpStream>;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
@@ -51,7 +51,7 @@ impl<S> Accept<TcpStream, S> for Acceptor {
         Box::pin(async move {
             let place = this.places.take(stream.peer_addr()?.ip());
             let place = place.map_err(|full| io::Error::other(full.to_string()))?;
-            let stream = WriteTimeout::new(stream, this.write_limit);
+            let stream = TimeLimits::new(stream, this.write_limit);
             let state = (this.metrics, Arc::new(place));
             Ok((stream, Router::new().fallback(respond).with_state(state)))
         })

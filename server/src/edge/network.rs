@@ -6,13 +6,12 @@ use crate::edge::clients::{Clients, Connection};
 use crate::edge::endpoint::Edge;
 use crate::edge::extra::ExtraEndpoints;
 use crate::edge::framing::Framing;
-use crate::edge::idle_timeout::{Activity, IdleTimeout};
 #[cfg(unix)]
 use crate::edge::local::slots;
 use crate::edge::places::{Client, Places};
 use crate::edge::pool::Pools;
 use crate::edge::source::Source;
-use crate::edge::write_timeout::WriteTimeout;
+use crate::edge::time_limits::{Activity, TimeLimits};
 use crate::observe::journal::Journal;
 use axum::Router;
 use axum_server::accept::Accept;
@@ -65,10 +64,10 @@ impl NetworkAcceptor {
     }
 }
 
-type Encrypted = <RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream;
+type Encrypted = <RustlsAcceptor as Accept<TimeLimits<TcpStream>, ()>>::Stream;
 
 impl<S> Accept<TcpStream, S> for NetworkAcceptor {
-    type Stream = IdleTimeout<Framing<Encrypted>>;
+    type Stream = Framing<Encrypted>;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
@@ -94,17 +93,16 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
                     let what = format!("a connection from {peer} was closed: {error}");
                     this.journal.note(&format!("warning: {what}"));
                 })?;
-            // The limit is beneath TLS, so that it applies to everything that is written.
-            let stream = WriteTimeout::new(stream, this.write_limit);
-            let (stream, ()) = this.handshakes.accept(stream, ()).await?;
+            // The limits are beneath TLS, so that they apply to everything that is read and written.
             let activity = Activity::new();
+            let stream = TimeLimits::new(stream, this.write_limit).idle(activity.clone(), NO_CALL);
+            let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             let (journal, client) = (Arc::clone(&this.journal), Client::of(from));
             let stream = Framing::new(stream, move || {
                 journal.note(&format!(
                     "warning: a request of {client} was rejected, because a proxy could read its length in another way"
                 ));
             });
-            let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);
             let held = Connection { _place: place, activity, clients: this.clients, from };
             Ok((stream, Edge::network(this.source, this.journal, this.calls, held).router()))
         })

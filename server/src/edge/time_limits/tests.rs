@@ -1,4 +1,4 @@
-//! Clients that send requests and read no response.
+//! Clients that send requests and read no response, or send none.
 
 use super::*;
 use crate::{Listeners, Server, Tls};
@@ -9,6 +9,7 @@ use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
+use tokio::io::AsyncReadExt;
 
 /// The limit of the servers in these tests.
 const LIMIT: Duration = Duration::from_millis(300);
@@ -122,7 +123,7 @@ impl AsyncWrite for Trickle {
 
 #[tokio::test]
 async fn a_client_that_takes_a_byte_now_and_then_is_disconnected() {
-    let mut stream = WriteTimeout::new(Trickle { wait: false }, LIMIT);
+    let mut stream = TimeLimits::new(Trickle { wait: false }, LIMIT);
     let mut written = 0;
     let error = loop {
         match poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, b"response")).await {
@@ -133,10 +134,26 @@ async fn a_client_that_takes_a_byte_now_and_then_is_disconnected() {
     };
     assert!(error.kind() == io::ErrorKind::TimedOut && written > 1, "{error} {written}");
     // The time begins again with each response.
-    let mut stream = WriteTimeout::new(Trickle { wait: false }, LIMIT);
+    let mut stream = TimeLimits::new(Trickle { wait: false }, LIMIT);
     let started = Instant::now();
     while started.elapsed() < 3 * LIMIT {
         poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, b"r")).await.unwrap();
         poll_fn(|cx| Pin::new(&mut stream).poll_flush(cx)).await.unwrap();
     }
+}
+
+#[test]
+fn a_connection_ends_once_there_was_no_call_for_a_while() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let (activity, limit) = (Activity::new(), Duration::from_millis(50));
+        let (_client, stream) = tokio::io::duplex(16);
+        let mut stream = TimeLimits::new(stream, LIMIT).idle(activity.clone(), limit);
+        let call = activity.begin();
+        let during = tokio::time::timeout(4 * limit, stream.read_u8()).await;
+        assert!(during.is_err(), "a call may take longer: {during:?}");
+        drop(call);
+        let after = stream.read_u8().await.unwrap_err();
+        assert_eq!(after.kind(), io::ErrorKind::TimedOut);
+    });
 }
