@@ -14,6 +14,7 @@ pub(crate) use key::{Cipher, Key};
 
 #[cfg(doc)]
 use crate::engine::Engine;
+use crate::files::sync_folder;
 use crate::{Error, Result};
 use file::Version;
 use std::fmt;
@@ -337,7 +338,7 @@ impl Ring {
             }
         };
         // Another process may have created it just now, and not have come this far.
-        let synced = found.2.sync_all().and_then(|()| file::sync_folder(&file.path));
+        let synced = found.2.sync_all().and_then(|()| sync_folder(&file.path));
         synced.map_err(|error| file.not_created(&error))?;
         let inner = Inner { keys: Arc::new(found.0), version: Some(found.1) };
         Ok(Ring { file: Some(file), inner: Mutex::new(inner) })

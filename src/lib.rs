@@ -20,6 +20,9 @@ mod error;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod exhausted;
 #[cfg(feature = "engine")]
+#[doc(hidden)]
+pub mod files;
+#[cfg(feature = "engine")]
 pub mod http;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod in_order;

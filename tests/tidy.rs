@@ -2,6 +2,8 @@
 
 #[path = "tidy/audit.rs"]
 mod audit;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/linked.rs"]
 mod linked;
 #[path = "tidy/rules.rs"]

@@ -6,25 +6,28 @@ mod assets;
 mod brand;
 mod device;
 mod logo;
+mod reply;
 
 pub use brand::Brand;
 pub use device::{ApproverDevice, PendingRequest};
 
 use crate::edge::bodies::Bodies;
-use crate::edge::endpoint;
-use crate::edge::inbound::{Unread, read_body};
+use crate::edge::extra::{ExtraEndpoint, Handled};
 use crate::edge::places::Client;
 use crate::edge::pool::{Lane, Pools, Unhandled};
+use crate::edge::reading::{Unread, read_body};
+use crate::edge::replies;
 use crate::edge::requests::{PANICKED, Record, admitted};
 use crate::edge::wrong_tries::{Reserved, WrongTries};
 use crate::observe::journal::Journal;
-use api::{Reply, Resource};
+use api::Resource;
 use assets::Assets;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use logo::Logos;
+use reply::Reply;
 use seconder::engine::Engine;
 use seconder::engine::approver::{APPROVER_PATH, Refused};
 use seconder::http::{BodyError, RawReply};
@@ -42,8 +45,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 const TOO_MANY: &str = "there were too many requests: try again later";
 
-/// Responds to devices. Clones are the same.
-#[derive(Clone)]
+/// Responds to devices.
 pub(crate) struct Approver(Arc<Inner>);
 
 struct Inner {
@@ -54,6 +56,12 @@ struct Inner {
     bodies: Arc<Bodies>,
     wrong_codes: WrongTries,
     logos: Logos,
+}
+
+impl ExtraEndpoint for Approver {
+    fn handle<'a>(&'a self, client: Client, request: Request, record: &'a Record) -> Handled<'a> {
+        Box::pin(self.respond(client, request, record))
+    }
 }
 
 impl Approver {
@@ -80,7 +88,7 @@ impl Approver {
     }
 
     /// Handles a request for a path below the path of the approver. Returns the request if it is for another path.
-    pub(crate) async fn handle(
+    async fn respond(
         &self,
         client: Client,
         request: Request,
@@ -221,7 +229,7 @@ fn written(reply: Reply, asked: &HeaderMap) -> Response {
 
 /// Returns the response that reports an error.
 fn failed(error: &Error) -> Response {
-    let mut response = endpoint::response(RawReply::of_error(error));
+    let mut response = replies::response(RawReply::of_error(error));
     protect(response.headers_mut());
     response
 }

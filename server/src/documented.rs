@@ -1,7 +1,7 @@
 //! Checks that the limits in docs/operations.md agree with the code.
 
 use crate::edge::wrong_tries::NETWORKS;
-use crate::edge::{bodies, endpoint, network, protocols, wrong_tries};
+use crate::edge::{bodies, network, protocols, reading, wrong_tries};
 use crate::observe::journal;
 use crate::server;
 use seconder::http::{BODY_LIMIT, UNKNOWN_BODY_LIMIT};
@@ -35,7 +35,7 @@ fn the_manual_states_the_limits_of_connections_and_requests() {
             "its body",
             format!(
                 "{body} MiB in {} s; without an API key in a header or the query, {unknown}",
-                endpoint::BODY_TIME.as_secs()
+                reading::BODY_TIME.as_secs()
             ),
         ),
         (

@@ -3,6 +3,7 @@
 
 mod passed;
 
+use crate::edge::source::Source;
 use passed::{Passed, is_unknown_user};
 use seconder::calls::{MatchedCall, UserStatus, UserStatusReply};
 use seconder::engine::{Engine, Forwarding, Learned};
@@ -31,6 +32,16 @@ pub struct Forward {
     known: Forwarding,
     old: Service,
     waiting: Arc<AtomicUsize>,
+}
+
+impl Source for Forward {
+    fn engine(&self) -> Option<Engine> {
+        Some(Forward::engine(self).clone())
+    }
+
+    fn waits_for_others(&self) -> bool {
+        true
+    }
 }
 
 impl Forward {

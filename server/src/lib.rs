@@ -24,18 +24,18 @@ mod sending;
 mod server;
 
 pub use approver::{ApproverDevice, Brand, PendingRequest};
-pub use edge::listeners::Listeners;
 #[cfg(unix)]
 pub use edge::local::{LocalSocket, PeerRules, SocketOptions, user_number};
 #[cfg(target_os = "linux")]
 pub use edge::network::protect_memory;
 #[cfg(unix)]
 pub use edge::network::raise_descriptor_limit;
-pub use edge::pulse::Pulse;
 pub use edge::tls::{CERTIFICATE_RENEWAL, Tls};
 pub use forwarding::Forward;
-pub use observe::log::{Entry, Level, LogFormat, Logger};
+pub use observe::log::entry::{Entry, Level};
+pub use observe::log::{LogFormat, Logger};
 pub use observe::metrics::Metrics;
+pub use observe::pulse::Pulse;
 pub use observe::signals::{Signal, Signals};
 #[cfg(unix)]
 pub use observe::systemd::{Notifier, Watchdog};
@@ -45,6 +45,7 @@ pub use public_url::PublicUrl;
 pub use sending::routes;
 pub use sending::workers::Workers;
 pub use server::Server;
+pub use server::listeners::Listeners;
 
 use seconder::Error;
 

@@ -1,15 +1,16 @@
 //! The program `seconder`: serves two-factor authentication, and manages its database.
 
 mod admin;
-use admin::arguments::{Database, Serve};
+use admin::database::Database;
+use admin::input::prompt::Sure;
+use admin::output::exit::Exit;
+use admin::output::table::Json;
+use admin::serve::options::Serve;
 #[cfg(unix)]
-use admin::arguments::{Relay, Reload};
-use admin::exit::Exit;
-use admin::prompt::Sure;
-use admin::table::Json;
+use admin::serve::options::{Relay, Reload};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use seconder::Result;
+use seconder::{Error, Result};
 use seconder_server::{Entry, Level, Logger};
 use std::io::Write;
 use std::path::PathBuf;
@@ -233,30 +234,30 @@ fn main() -> ExitCode {
 /// Returns the text of an error, with what to do if the command has become another user.
 fn advised(error: String) -> String {
     #[cfg(unix)]
-    let error = error.clone() + &admin::owner::advice(&error).unwrap_or_default();
+    let error = error.clone() + &admin::database::owner::advice(&error).unwrap_or_default();
     error
 }
 
 fn run(command: Command) -> Result<Exit> {
     let done = match command {
         Command::Call(call) => return admin::call::run(*call),
-        Command::Serve(serve) => admin::commands::serve(*serve),
+        Command::Serve(serve) => admin::serve::serve(*serve),
         #[cfg(unix)]
         Command::Init(options) => admin::init::run(&options),
         #[cfg(unix)]
-        Command::Reload(reload) => admin::commands::reload(&reload),
+        Command::Reload(reload) => admin::reload::run(&reload),
         #[cfg(unix)]
-        Command::Relay(relay) => admin::commands::relay(relay),
+        Command::Relay(relay) => admin::relay::relay(relay),
         Command::App(command) => admin::app::run(command),
         Command::Doctor(options) => return admin::doctor::run(&options),
         Command::Maintain(options) => admin::maintain::run(&options),
-        Command::Key { database, json } => admin::commands::key(&database, json),
-        Command::Backup { database, to, json } => admin::commands::backup(&database, &to, json),
+        Command::Key { database, json } => admin::key::run(&database, json),
+        Command::Backup { database, to, json } => admin::backups::backup(&database, &to, json),
         Command::Restore { database, replace, copy, json } => {
-            admin::commands::restore(&database, replace, &copy, json)
+            admin::backups::restore(&database, replace, &copy, json)
         }
         Command::SpendCodes { database, sure, json } => {
-            admin::commands::spend_codes(&database, sure, json)
+            admin::backups::spend_codes(&database, sure, json)
         }
         Command::Import(options) => admin::moving::import(&options),
         Command::Export(options) => admin::moving::export(&options),
@@ -282,7 +283,7 @@ fn run(command: Command) -> Result<Exit> {
 fn completions(shell: Shell) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Program::command(), "seconder", &mut text);
-    admin::commands::print(String::from_utf8_lossy(&text).trim_end())
+    admin::output::print(String::from_utf8_lossy(&text).trim_end())
 }
 
 /// The log of a command that serves.
@@ -306,4 +307,8 @@ fn log_trouble(line: &str) {
         Some(logger) => logger.log(Entry::reported(line, Level::Warning)),
         None => log(line),
     }
+}
+
+fn invalid(parameter: &'static str, reason: String) -> Error {
+    Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod journal;
 pub(crate) mod log;
 pub(crate) mod metrics;
+pub(crate) mod pulse;
 pub(crate) mod signals;
 #[cfg(unix)]
 pub(crate) mod systemd;

@@ -1,24 +1,26 @@
 //! The server: start, time limits and graceful shutdown.
 
+pub(crate) mod listeners;
 mod opening;
 
 use crate::edge::calls::Calls;
 use crate::edge::certificate::Certificate;
-use crate::edge::listeners::Listeners;
+use crate::edge::clients::Clients;
 #[cfg(unix)]
 use crate::edge::local::SocketFile;
-use crate::edge::network::{self, Clients};
+use crate::edge::network;
 use crate::edge::pool::Pools;
-use crate::edge::pulse::Pulse;
 use crate::edge::source::Source;
 use crate::edge::tls::Tls;
 use crate::forwarding::Forward;
 use crate::observe::journal::Journal;
+use crate::observe::pulse::Pulse;
 use crate::observe::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::observe::traces::Traces;
 use crate::{internal, invalid};
 use axum_server::Handle;
+use listeners::Listeners;
 use seconder::http::Relay;
 use seconder::sandbox::Sandbox;
 use seconder::wire::{Generation, Names};
@@ -179,8 +181,7 @@ impl Server {
             )?;
         }
         if let Some(metrics) = &listeners.metrics {
-            metrics.watch_pools(&server.calls.1);
-            metrics.watch_requests(journal.requests());
+            server.register(metrics, &journal, listeners.routes.zip(source.engine()));
         }
         if let Some((listener, metrics)) = listeners.monitors.zip(listeners.metrics) {
             server.open_monitors(listener, metrics, write_limit).map_err(unusable)?;

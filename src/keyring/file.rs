@@ -3,6 +3,7 @@
 use super::Keys;
 use super::key::Key;
 use super::text::{self, LARGEST, Problem};
+use crate::files::{AtomicFile, create_private, sync_folder};
 use crate::{Error, Result, links};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -153,18 +154,14 @@ fn is_trusted(_: u32) -> bool {
 pub(super) fn create(path: &Path, now: u64) -> Result<io::Result<()>> {
     let keys = Keys { keys: vec![Key::random(now)?], current: 0 };
     let created = write_beside(path, &keys, None)?;
-    let done = match fs::hard_link(&created, path) {
+    let done = match created.link(path) {
         // Some file systems have no links. A process that reads the file before it is complete gets an error.
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            write(path, &text::format(&keys), None)
+            create_private(path).and_then(|file| write(&file, &keys, None))
         }
         linked => linked,
     };
-    remove(&created);
-    Ok(match done {
-        Ok(()) => sync_folder(path),
-        Err(error) => Err(error),
-    })
+    Ok(done.and_then(|()| sync_folder(path)))
 }
 
 /// Replaces the file by one with the keys that `change` returns. Programs that do so at the same time
@@ -175,10 +172,7 @@ pub(super) fn replace<T>(path: &Path, change: impl FnOnce(Keys) -> Result<(T, Ke
     let (_locked, keys, found) = lock(path)?;
     let (outcome, keys) = change(keys)?;
     let created = write_beside(path, &keys, Some(&found))?;
-    let done = fs::rename(&created, path).and_then(|()| sync_folder(path));
-    if done.is_err() {
-        remove(&created);
-    }
+    let done = created.replace(path).and_then(|()| sync_folder(path));
     done.map(|()| outcome).map_err(|error| failed(path, "replaced", &error))
 }
 
@@ -202,39 +196,29 @@ fn lock(path: &Path) -> Result<(File, Keys, Metadata)> {
     }
 }
 
-/// Writes a file next to this one, which only its owner can read, and returns its path.
-fn write_beside(path: &Path, keys: &Keys, like: Option<&Metadata>) -> Result<PathBuf> {
+/// Writes a file next to this one, which only its owner can read.
+fn write_beside(path: &Path, keys: &Keys, like: Option<&Metadata>) -> Result<AtomicFile> {
     let mut number = [0; 8];
     getrandom::fill(&mut number).map_err(|_| Error::Internal {
         message: "the system's source of randomness failed".into(),
     })?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{:016x}", u64::from_le_bytes(number)));
-    let beside = path.with_file_name(name);
-    match write(&beside, &text::format(keys), like) {
-        Ok(()) => Ok(beside),
-        Err(error) => {
-            remove(&beside);
-            Err(failed(path, "written", &error))
-        }
-    }
+    let created = AtomicFile::create(path.with_file_name(name));
+    let written = created.and_then(|created| write(created.file(), keys, like).map(|()| created));
+    written.map_err(|error| failed(path, "written", &error))
 }
 
-/// Writes a new file, and returns once it is on disk. It gets the owner of the one that it replaces.
-fn write(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(text.as_bytes())?;
+/// Writes keys to a new file, and returns once they are on disk. It gets the owner of the one that it replaces.
+fn write(mut file: &File, keys: &Keys, like: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(text::format(keys).as_bytes())?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         if let Some(like) = like {
             let made = file.metadata()?;
             if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
-                fchown(&file, Some(like.uid()), Some(like.gid()))?;
+                fchown(file, Some(like.uid()), Some(like.gid()))?;
             }
         }
         // Does not depend on the umask: with some, not even the owner could read it.
@@ -244,21 +228,4 @@ fn write(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = like;
     file.sync_all()
-}
-
-/// Removes a file that is not needed. If that fails, it is left behind, readable by its owner only.
-fn remove(path: &Path) {
-    let _ = fs::remove_file(path);
-}
-
-/// Returns once the names in the folder of this file are on disk.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
 }

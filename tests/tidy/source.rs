@@ -56,7 +56,7 @@ impl Source {
     }
 
     /// `crate::wire::form` for `src/wire/form.rs`.
-    fn module(&self) -> String {
+    pub(crate) fn module(&self) -> String {
         let inner = self.path.split_once("src/").map_or("", |(_, rest)| rest);
         let inner = inner.strip_suffix(".rs").unwrap_or(inner);
         match inner {

@@ -1,10 +1,16 @@
 //! `seconder app`: the applications of a database.
+pub(crate) mod options;
 
-use crate::admin::arguments::{AppOptions, COMMON, Database, seconds};
-use crate::admin::commands::{invalid, print, secret_file};
-use crate::admin::prompt::Sure;
-use crate::admin::table::{Json, lines, print_json, table, utc};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::input::moment::seconds;
+use crate::admin::input::prompt::Sure;
+use crate::admin::input::secret::secret_file;
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, lines, print_json, table, utc};
+use crate::invalid;
 use clap::Subcommand;
+use options::AppOptions;
 use seconder::engine::operator::{
     AppRecord, AppSettings, CreateApp, DeleteApp, EndOverlap, ListApps, RotateAppKey, SetApp,
     ShowApp,

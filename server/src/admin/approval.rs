@@ -1,15 +1,18 @@
 //! `seconder approval`: approval requests.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::{self, print};
-use crate::admin::table::{Json, print_json, table, utc};
+use crate::admin::database::Database;
+use crate::admin::database::delivery::CallbackLog;
+use crate::admin::input::COMMON;
+use crate::admin::input::secret::secret_from;
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, print_json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
-use seconder::engine::ApprovalResponse;
 use seconder::engine::operator::{ApprovalEntry, CancelApproval, ListApprovals, ShowEvidence};
-use seconder::model::{ApprovalId, DeviceId, UserId};
+use seconder::engine::{ApprovalResponse, RespondToApproval};
+use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -98,7 +101,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         }
         Command::Respond { database, device, uuid, response, number, device_secret_file, json } => {
             let file = device_secret_file.as_deref();
-            commands::respond_to_approval(&database, (device, file), uuid, (response, number), json)
+            respond(&database, (device, file), uuid, (response, number), json)
         }
     }
 }
@@ -127,4 +130,21 @@ fn list(database: &Database, user: Option<UserId>, limit: usize, json: bool) -> 
     };
     let rows: Vec<_> = found.into_iter().map(row).collect();
     print(&table(&["UUID", "USER", "CREATED", "EXPIRES", "MESSAGE"], &rows))
+}
+
+fn respond(
+    database: &Database,
+    device: (DeviceId, Option<&Path>),
+    uuid: ApprovalId,
+    response: (ApprovalResponse, Option<String>),
+    json: Json,
+) -> Result<()> {
+    let (device_id, file) = device;
+    let service = database.existing_settings()?.events(CallbackLog).open()?;
+    let device_secret = secret_from(file, "device-secret-file")?;
+    let (response, number) = (response.0, response.1.map(Secret::new));
+    let response = RespondToApproval { uuid, device_id, device_secret, response, number };
+    let approval = service.require_engine()?.respond_to_approval(&response)?;
+    let status = approval.status.name();
+    json.print(&json!({ "uuid": response.uuid.as_str(), "status": status }), status)
 }

@@ -2,10 +2,10 @@
 
 mod summary;
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::{print, print_to_reader};
-use crate::admin::moment;
-use crate::admin::table::{aligned, is_read_by_people, table, utc_of_millis};
+use crate::admin::database::Database;
+use crate::admin::input::{COMMON, moment};
+use crate::admin::output::table::{aligned, is_read_by_people, table, utc_of_millis};
+use crate::admin::output::{print, print_to_reader};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use seconder::engine::operator::ListAudit;

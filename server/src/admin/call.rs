@@ -1,8 +1,9 @@
 //! `seconder call`: the calls of the interface that have no command of their own, with their parameters as options.
 
-use crate::admin::commands::{invalid, print, secret};
-use crate::admin::exit::Exit;
-use crate::admin::target::Target;
+use crate::admin::database::target::Target;
+use crate::admin::input::secret::secret_at;
+use crate::admin::output::exit::Exit;
+use crate::admin::output::print;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
@@ -248,15 +249,7 @@ impl FromArgMatches for Given {
 pub(crate) fn run(given: Given) -> Result<Exit> {
     let Given { target, call, mut fields, secrets } = given;
     for (parameter, file) in secrets {
-        let read = match file.as_str() {
-            "-" => secret(parameter, std::io::stdin().lock())?,
-            file => {
-                let opened = std::fs::File::open(Path::new(file)).map_err(|error| {
-                    invalid(parameter, format!("{file} cannot be read: {error}"))
-                })?;
-                secret(parameter, opened)?
-            }
-        };
+        let read = secret_at(parameter, Path::new(&file))?;
         fields.insert(parameter.to_owned(), read.expose().into());
     }
     let made = (call.make)(&*target.open_to_call()?, fields)?;

@@ -3,6 +3,7 @@
 
 mod draft;
 mod files;
+pub(crate) mod options;
 mod own;
 mod problems;
 mod settings;
@@ -12,12 +13,15 @@ pub(crate) use draft::Draft;
 pub(crate) use problems::Problem;
 
 use crate::Program;
-use crate::admin::arguments::{Database, Serve};
-use crate::admin::commands::{check_private, print};
+use crate::admin::database::Database;
+use crate::admin::input::secret::check_private;
+use crate::admin::output::print;
+use crate::admin::serve::options::Serve;
 use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand,
 };
+use options::{OPTION, SERVE, option, serve};
 use seconder::Error;
 use settings::Setting;
 use std::collections::BTreeMap;
@@ -25,16 +29,12 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The command whose options are the settings.
-const SERVE: &str = "serve";
 /// The command whose options have the same meanings as its options.
 const DOCTOR: &str = "doctor";
 /// The command that writes such a file.
 const INIT: &str = "init";
 /// The options that mean the same for each command that has them, besides the options of the database.
 const SHARED: [&str; 2] = ["pid-file", "public-url"];
-/// The option that names the file.
-const OPTION: &str = "config";
 /// More than any file has: of anything larger, no more is read.
 const LONGEST: u64 = 1024 * 1024;
 
@@ -164,7 +164,7 @@ pub(crate) fn serve_again() -> seconder::Result<(Serve, Values)> {
     let program = program.map_err(|error| unusable(&error))?;
     let matches = program.subcommand_matches(SERVE).unwrap_or(&program);
     let serve = Serve::from_arg_matches(matches).map_err(|error| unusable(&error))?;
-    let values = options(&self::serve())
+    let values = options::options(&options::serve())
         .map(|arg| {
             let given = matches.try_get_raw(arg.get_id().as_str()).ok().flatten();
             let given = given.into_iter().flatten().map(OsString::from);
@@ -279,31 +279,6 @@ fn opens_default(command: &Command, given: &ArgMatches) -> bool {
 /// Returns whether an option is on the command line.
 fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
     matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
-}
-
-fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
-    command.get_arguments().find(|arg| arg.get_long() == Some(name))
-}
-
-/// Returns the command whose options are the settings.
-pub(crate) fn serve() -> Command {
-    let mut program = Program::command();
-    program.build();
-    program.find_subcommand(SERVE).cloned().unwrap_or_default()
-}
-
-/// Returns the options that are settings, in the order of `--help`.
-pub(crate) fn options(serve: &Command) -> impl Iterator<Item = &Arg> {
-    // A file that names a database would otherwise be one line away from a sandbox.
-    let no_settings = [OPTION, "sandbox", "help", "version"];
-    serve
-        .get_arguments()
-        .filter(move |arg| arg.get_long().is_some_and(|long| !no_settings.contains(&long)))
-}
-
-/// Returns the name of a setting in the file.
-pub(crate) fn key(arg: &Arg) -> String {
-    arg.get_long().unwrap_or_default().replace('-', "_")
 }
 
 fn text(file: &Path) -> seconder::Result<String> {

@@ -1,18 +1,19 @@
 //! `seconder device`: a device that is this program.
 
-use crate::admin::arguments::COMMON;
-use crate::admin::commands::{self, invalid, print};
-use crate::admin::prompt;
-use crate::admin::table::{Json, print_json, table, utc};
+use crate::admin::input::secret::{secret_file, secret_from};
+use crate::admin::input::{COMMON, prompt};
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, print_json, table, utc};
+use crate::invalid;
 use clap::{Args, Subcommand};
 use seconder::engine::ApprovalResponse;
 use seconder::engine::approver::misleads;
+use seconder::files::create_private;
 use seconder::model::{ApprovalId, Secret};
 use seconder::{Error, Result};
 use seconder_server::{ApproverDevice, PendingRequest};
 use serde_json::{Value, json};
-use std::fs::OpenOptions;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
@@ -103,7 +104,7 @@ pub(crate) struct Which {
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Register { this, name, ca_file, link_file, json } => {
-            let link = commands::secret_from(link_file.as_deref(), "link-file")?;
+            let link = secret_from(link_file.as_deref(), "link-file")?;
             register(&this, &link, &name, ca_file.as_deref(), json)
         }
         Command::Pending { this, json } => pending(&this.open()?, json),
@@ -124,7 +125,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
 
 impl This {
     fn open(&self) -> Result<ApproverDevice> {
-        ApproverDevice::read(&commands::secret_file("device-file", &self.device_file)?)
+        ApproverDevice::read(&secret_file("device-file", &self.device_file)?)
     }
 }
 
@@ -153,11 +154,7 @@ fn register(
 
 /// Creates a file for its owner alone: a key that exists is not replaced.
 fn new_file(path: &Path) -> Result<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| {
+    create_private(path).map_err(|error| {
         invalid("device-file", format!("{} cannot be created: {error}", path.display()))
     })
 }
@@ -268,7 +265,7 @@ fn respond(
 /// Shows a request to the person at the terminal, who says whether it is to be approved: by the number, if one is
 /// needed that was not given, which is returned then.
 fn confirm(request: &PendingRequest, number: Option<&str>) -> Result<Option<String>> {
-    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+    if !prompt::is_possible() {
         let reason = "is needed where nobody at a terminal can confirm the request. `seconder device pending` lists \
                       what is open";
         return Err(invalid("UUID", reason.to_owned()));

@@ -1,10 +1,11 @@
 //! `seconder doctor`: checks of everything that the service depends on.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::print;
-use crate::admin::exit::Exit;
-use crate::admin::moment::now;
-use crate::admin::table::{print_json, table};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::input::moment::now;
+use crate::admin::output::exit::Exit;
+use crate::admin::output::print;
+use crate::admin::output::table::{print_json, table};
 use clap::Args;
 #[cfg(unix)]
 use rustix::fs::StatVfsMountFlags;

@@ -1,10 +1,11 @@
 //! Enrolling an authenticator app at a terminal.
 
-use crate::admin::arguments::COMMON;
-use crate::admin::commands::{invalid, print_needed as print};
-use crate::admin::qr::{self, Screen};
-use crate::admin::target::LocalTarget;
-use crate::admin::{prompt, user};
+use crate::admin::database::target::LocalTarget;
+use crate::admin::input::{COMMON, prompt};
+use crate::admin::output::qr::Screen;
+use crate::admin::output::{print_needed as print, qr};
+use crate::admin::user;
+use crate::invalid;
 use clap::Args;
 use nix::unistd::{Uid, User, getuid};
 use seconder::calls::FoundUser;
@@ -13,7 +14,6 @@ use seconder::otp::Totp;
 use seconder::wire::form;
 use seconder::{Error, Result, Service, Verdict};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 
 /// The number of codes that may be typed.
 const TRIES: u32 = 3;
@@ -61,8 +61,7 @@ pub(crate) struct Enrol {
 }
 
 pub(crate) fn run(options: &Enrol) -> Result<()> {
-    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if !at_terminal && !options.json {
+    if !prompt::is_possible() && !options.json {
         let reason = "is not a terminal, where a user could see the key and type a code: programs \
                       use --json";
         return Err(invalid("standard input or output", reason.to_owned()));

@@ -1,8 +1,9 @@
 //! `seconder forward`: the move of an application from another service.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::print;
-use crate::admin::table::{Json, print_json, table};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, print_json, table};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::operator::{ForwardStatus, ReturnUser, TakeUser};

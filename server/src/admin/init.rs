@@ -2,17 +2,20 @@
 
 mod questions;
 
-use crate::admin::arguments::{COMMON, Serve};
-use crate::admin::commands::{self, invalid, print};
-use crate::admin::part::{self, Part};
-use crate::admin::{config, owner, table};
+use crate::admin::database::owner;
+use crate::admin::input::{COMMON, prompt};
+use crate::admin::output::{files, print, table};
+use crate::admin::serve::options::Serve;
+use crate::admin::{config, serve};
+use crate::invalid;
 use clap::Args;
 use nix::unistd::{Uid, User};
 use seconder::Result;
+use seconder::files::exists;
 use seconder::keyring::Keyring;
 use serde_json::json;
 use std::fs::File;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -38,7 +41,7 @@ pub(crate) struct Init {
 pub(crate) fn run(options: &Init) -> Result<()> {
     let file = std::path::absolute(&options.config)
         .map_err(|error| invalid("config", error.to_string()))?;
-    let is_new = !part::exists(&file);
+    let is_new = !exists(&file);
     if !is_new && !options.settings.is_empty() {
         let reason = format!(
             "{} exists already: edit it, or leave the settings out to use it as it is",
@@ -70,7 +73,7 @@ fn create_with(file: &Path, text: &str, serve: &Serve, owner: Option<&User>) -> 
         };
         invalid("config", format!("{} cannot be written: {error}{advice}", file.display()))
     };
-    let part = Part::create(file).map_err(failed)?;
+    let part = files::create(file).map_err(failed)?;
     write(part.file(), text, owner).map_err(failed)?;
     create(part.path(), serve, owner)?;
     part.publish(file).map_err(failed)
@@ -84,8 +87,7 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
     if !wrong.is_empty() {
         return Err(invalid("settings", format!("are invalid:\n  {}", wrong.join("\n  "))));
     }
-    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if at_terminal && !options.no_input {
+    if prompt::is_possible() && !options.no_input {
         questions::ask(&mut draft, file)?;
     }
     if draft.values("database").is_empty() {
@@ -109,7 +111,7 @@ fn drafted(options: &Init, file: &Path) -> Result<(String, Serve)> {
 /// Returns the user who owns the folder of a database file, if that is not root, who runs this. The service runs as
 /// that user, and could not open files of root.
 fn owner(serve: &Serve) -> Result<Option<User>> {
-    let Some(metadata) = owner::found(&serve.database) else { return Ok(None) };
+    let Some(metadata) = owner::found(serve.database.path()) else { return Ok(None) };
     match User::from_uid(Uid::from_raw(metadata.uid())) {
         Ok(Some(user)) => Ok(Some(user)),
         _ => {
@@ -143,7 +145,7 @@ fn create(file: &Path, serve: &Serve, owner: Option<&User>) -> Result<()> {
     if let Some(ring) = serve.database.ring_file().filter(|ring| !ring.exists()) {
         Keyring::at(ring).create()?;
     }
-    commands::create(serve)
+    serve::create(serve)
 }
 
 /// Creates them as another user, by this program: a file that root wrote in a folder of another user could be

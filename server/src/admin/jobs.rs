@@ -1,8 +1,9 @@
 //! `seconder jobs`.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::{print, print_to_reader};
-use crate::admin::table::{is_read_by_people, print_json, table, utc_of_millis};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::output::table::{is_read_by_people, print_json, table, utc_of_millis};
+use crate::admin::output::{print, print_to_reader};
 use clap::{Args, Subcommand};
 use seconder::Result;
 use seconder::engine::operator::{

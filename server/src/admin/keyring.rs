@@ -1,8 +1,10 @@
 //! The commands for keyrings.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::{invalid, print};
-use crate::admin::table::{Json, print_json, table, utc};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, print_json, table, utc};
+use crate::invalid;
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::operator::{KeyEntry, ListKeys, RemoveKey, Reseal};
@@ -111,7 +113,10 @@ pub(crate) fn run(command: Command) -> Result<()> {
 fn ring(database: &Database) -> Result<Keyring> {
     database.require_machine()?;
     #[cfg(unix)]
-    crate::admin::owner::become_owner_of_keyring(database)?;
+    crate::admin::database::owner::become_owner_of_keyring(
+        database.path(),
+        database.ring_file().as_deref(),
+    )?;
     match (database.ring_file(), database.path()) {
         (Some(file), _) => Ok(Keyring::at(file)),
         // It is next to the file itself, and not to a link.

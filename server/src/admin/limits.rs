@@ -1,7 +1,7 @@
 //! `seconder limits`: the limits of an application.
 
-use crate::admin::arguments::Database;
-use crate::admin::table::{Json, table};
+use crate::admin::database::Database;
+use crate::admin::output::table::{Json, table};
 use clap::Args;
 use seconder::Result;
 use seconder::engine::Limits;

@@ -1,9 +1,9 @@
 //! `seconder lookup`.
 
-use crate::admin::arguments::Database;
-use crate::admin::commands::invalid;
-use crate::admin::given::{Given, check_number};
-use crate::admin::table::Json;
+use crate::admin::database::Database;
+use crate::admin::input::gateway::{Given, check_number};
+use crate::admin::output::table::Json;
+use crate::invalid;
 use clap::Subcommand;
 use seconder::engine::LineType;
 use seconder::engine::operator::{RemoveLookup, SetLookup, ShowLookup};

@@ -1,8 +1,8 @@
 //! `seconder maintain`.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::print;
-use crate::admin::table;
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::output::{print, table};
 use crate::log;
 use clap::Args;
 use seconder::Result;

@@ -3,8 +3,9 @@
 
 mod mdoc;
 
-use crate::admin::arguments::COMMON;
-use crate::admin::exit::Exit;
+use crate::admin::config::options as config;
+use crate::admin::input::COMMON;
+use crate::admin::output::exit::Exit;
 use clap::{Arg, Command, CommandFactory};
 use mdoc::{about, options, prose, usage};
 use std::fs;
@@ -120,12 +121,12 @@ fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Co
 
 /// Returns the settings of the configuration file, each with the text of its option.
 fn settings() -> String {
-    let serve = crate::admin::config::serve();
+    let serve = config::serve();
     let described = |arg| {
-        let (key, help) = (crate::admin::config::key(arg), prose(&mdoc::help(arg)));
+        let (key, help) = (config::key(arg), prose(&mdoc::help(arg)));
         format!(".It Ic {key}\n{help}{}", mdoc::default(arg))
     };
-    crate::admin::config::options(&serve).map(described).collect()
+    config::options(&serve).map(described).collect()
 }
 
 /// Returns the options of the heading that most commands have, each as the first command has it.

@@ -1,8 +1,10 @@
 //! `seconder operator`: the operators of a service, and their tokens.
 
-use crate::admin::arguments::{COMMON, Database, seconds};
-use crate::admin::commands::print;
-use crate::admin::table::{Json, print_json, table, utc};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::input::moment::seconds;
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, print_json, table, utc};
 use clap::Subcommand;
 use seconder::Result;
 use seconder::engine::operator::{

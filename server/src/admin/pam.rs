@@ -1,7 +1,7 @@
 //! `seconder check-pam`: the dialogue of pam_seconder, at a terminal.
 
-use crate::admin::commands::{invalid, print};
-use crate::log;
+use crate::admin::output::print;
+use crate::{invalid, log};
 use clap::Args;
 use nix::errno::Errno;
 use nix::unistd::{User, getgrouplist, setgid, setgroups, setuid};

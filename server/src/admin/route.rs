@@ -1,9 +1,11 @@
 //! `seconder route`.
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::{invalid, print};
-use crate::admin::given::{Given, check_number};
-use crate::admin::table::{Json, table};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::input::gateway::{Given, check_number};
+use crate::admin::output::print;
+use crate::admin::output::table::{Json, table};
+use crate::invalid;
 use clap::{Subcommand, ValueEnum};
 use seconder::calls::Channel;
 use seconder::engine::operator::{ListRoutes, RemoveRoute, SetRoute};

@@ -6,21 +6,22 @@ mod devices;
 mod lists;
 mod number;
 mod showing;
+mod who;
 
-pub(crate) use creating::create;
+pub(crate) use creating::{create, find};
 
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::invalid;
-use crate::admin::prompt::Sure;
-use crate::admin::table::Json;
-use crate::admin::target::Target;
-use clap::{Args, Subcommand};
-use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
-use seconder::engine::DeviceType;
+use crate::admin::database::Database;
+use crate::admin::database::target::Target;
+use crate::admin::input::COMMON;
+use crate::admin::input::prompt::Sure;
+use crate::admin::output::table::Json;
+use clap::Subcommand;
+use seconder::Result;
+use seconder::calls::RecoveryCodes;
 use seconder::engine::operator::{LockUser, UnlockUser};
 use seconder::model::{CountryCode, LoginName, PhoneNumber, UserId};
-use seconder::{Result, Service};
 use serde_json::json;
+use who::Who;
 
 #[derive(Subcommand)]
 pub(crate) enum User {
@@ -284,38 +285,6 @@ pub(crate) enum User {
     },
 }
 
-#[derive(Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct Who {
-    /// Id of the user.
-    #[arg(long, value_name = "ID")]
-    user: Option<UserId>,
-    /// Login name of the user.
-    #[arg(long, value_name = "NAME")]
-    login: Option<LoginName>,
-}
-
-impl Who {
-    /// Opens the service, and returns it with its user.
-    fn of(&self, target: &Target) -> Result<(Service, UserId)> {
-        let service = target.open()?;
-        let (user_id, _) = self.find(&service)?;
-        Ok((service, user_id))
-    }
-
-    /// Returns the user, with the entry of the directory of login names, if a name was given.
-    fn find(&self, service: &Service) -> Result<(UserId, Option<FoundUser>)> {
-        match (self.user, &self.login) {
-            (Some(user), _) => Ok((user, None)),
-            (None, Some(login)) => {
-                let found = service.find_user(login)?;
-                Ok((found.user_id, Some(found)))
-            }
-            (None, None) => Err(invalid("user", "must be given, or the login name".to_owned())),
-        }
-    }
-}
-
 pub(crate) fn run(command: User) -> Result<()> {
     match command {
         User::Create { target, email, cellphone, country_code, login, use_known, json } => {
@@ -389,11 +358,6 @@ fn lock(database: &Database, who: &Who, json: Json) -> Result<()> {
     json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is locked"))
 }
 
-/// Returns the user with a login name; `None` if no user has it.
-pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundUser>> {
-    FindUser::found(service.find_user(login))
-}
-
 /// Formats recovery codes in groups, which are easier to copy from paper; they are typed without the spaces.
 pub(crate) fn lines(codes: &RecoveryCodes) -> String {
     let grouped = |code: &str| groups(code, 4);
@@ -412,26 +376,10 @@ pub(crate) fn groups(text: &str, length: usize) -> String {
     out
 }
 
-/// Returns the application's name for a type of devices, if the target is a database. A service uses it itself.
-fn device_type(service: &Service, name: &str) -> String {
-    let engine = service.engine();
-    engine.map_or(name, |engine| DeviceType::shown(name, engine.names())).to_owned()
-}
-
 /// Deletes a user, once the operator is sure.
 fn delete(target: &Target, who: &Who, sure: Sure, json: Json) -> Result<()> {
     let (service, user_id) = who.of(target)?;
     sure.ask(|| lists::described(&service, user_id))?;
     service.delete_user(user_id)?;
     json.print(&json!({ "user_id": user_id.get() }), &format!("user {user_id} is deleted"))
-}
-
-/// Returns the status of a user, with these names.
-fn status_of(service: &Service, user_id: UserId) -> Result<UserStatusReply> {
-    let mut status = service.user_status(user_id)?;
-    let devices = status.factors.iter_mut().flat_map(|factors| &mut factors.devices);
-    for name in devices.filter_map(|device| device.r#type.as_mut()).chain(&mut status.devices) {
-        *name = device_type(service, name);
-    }
-    Ok(status)
 }

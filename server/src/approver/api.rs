@@ -1,7 +1,8 @@
 //! The requests of devices and the replies to them, as JSON.
 
 use super::logo::Logos;
-use crate::edge::inbound::LONGEST;
+use super::reply::{JSON, Reply};
+use crate::edge::reading::LONGEST;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use base64::Engine as _;
@@ -20,8 +21,6 @@ use serde_json::{Value, json};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-pub(super) const JSON: &str = "application/json; charset=utf-8";
-
 /// The resource that a path names.
 pub(super) enum Resource {
     /// The registration of a device.
@@ -32,15 +31,6 @@ pub(super) enum Resource {
     Respond(String),
     Logo(String),
     Nothing,
-}
-
-/// A reply that is not an error.
-pub(super) struct Reply {
-    pub(super) status: StatusCode,
-    pub(super) media_type: String,
-    pub(super) body: Vec<u8>,
-    /// The tag by which a device shows that it has the same content already.
-    pub(super) tag: Option<String>,
 }
 
 impl Resource {

@@ -246,7 +246,7 @@ fn client(service: &str, ca_file: Option<&Path>) -> Result<Client> {
 }
 
 fn send(client: &Client, request: ureq::http::request::Builder, body: Vec<u8>) -> Result<Value> {
-    let request = request.header("content-type", super::api::JSON).body(body);
+    let request = request.header("content-type", super::reply::JSON).body(body);
     let request = request.map_err(|_| invalid("link", "is not a URL"))?;
     let response = client.run(request, None).map_err(|failure| Error::Unavailable {
         stage: Stage::Response,

@@ -1,6 +1,6 @@
 //! The pictures of approval requests.
 
-use super::api::Reply;
+use super::reply::Reply;
 use axum::http::StatusCode;
 use seconder::engine::Engine;
 use seconder::engine::approver::{KeptLogo, Refused};

@@ -5,6 +5,8 @@ use crate::edge::tls::{CERTIFICATE_RENEWAL, Identity, Tls};
 use crate::invalid;
 use crate::observe::journal::Journal;
 use axum_server::tls_rustls::RustlsConfig;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
 use seconder::Result;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,6 +73,15 @@ impl Certificate {
     /// Returns the time from which on clients reject it.
     pub(crate) fn ends(&self) -> SystemTime {
         self.state().ends
+    }
+
+    /// Registers when it expires, for monitors.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let ends = self.ends().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let gauge = Gauge::<i64>::default();
+        gauge.set(i64::try_from(ends.as_secs()).unwrap_or(i64::MAX));
+        let help = "When the certificate expires, in Unix time";
+        registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, gauge);
     }
 
     /// Reads the files again. Returns false if it is self-signed, and so has no files.

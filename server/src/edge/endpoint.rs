@@ -2,12 +2,14 @@
 
 use crate::edge::bodies::BodyBuffer;
 use crate::edge::calls::{Call as InProgress, Calls, Used};
-use crate::edge::inbound::Beside;
+use crate::edge::clients::Connection;
+use crate::edge::extra::ExtraEndpoints;
 #[cfg(unix)]
-use crate::edge::local::Slot;
-use crate::edge::network::Connection;
+use crate::edge::local::slots::Slot;
 use crate::edge::places::Client;
 use crate::edge::pool::{Lane, Pools, Unhandled};
+use crate::edge::reading::{self, BODY_TIME, discard};
+use crate::edge::replies::response;
 use crate::edge::requests::{Outcome, Record, admitted};
 use crate::edge::source::Source;
 use crate::edge::wrong_tries::WrongTries;
@@ -17,7 +19,7 @@ use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::CONNECTION;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Version};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 #[cfg(unix)]
@@ -32,10 +34,7 @@ use std::time::{Duration, Instant};
 /// The most bytes of a body that are read, 8 MiB. Of a body that is too large, the rest up to this
 /// is discarded, so that the client can finish sending and read the reply. If it sends even more,
 /// the connection is closed.
-const DISCARD: usize = 8 * BODY_LIMIT;
-/// The time that a client may take to send a body, so that a slow client cannot hold a connection
-/// indefinitely.
-pub(crate) const BODY_TIME: Duration = Duration::from_secs(15);
+const DISCARD: usize = reading::DISCARD * BODY_LIMIT;
 /// The time after which a client may try again, if there were too many calls.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -51,7 +50,7 @@ struct Inner {
     used: OnceLock<Used>,
     pools: Pools,
     /// The endpoints besides the calls, by network.
-    beside: Beside,
+    extra: ExtraEndpoints,
     /// The place of the connection, given back when the connection is closed and its last call has ended.
     held: Held,
 }
@@ -66,14 +65,14 @@ enum Held {
 impl Edge {
     /// Handles the requests of clients by network.
     pub(crate) fn network(
-        (source, beside): (Arc<dyn Source>, Beside),
+        (source, extra): (Arc<dyn Source>, ExtraEndpoints),
         journal: Arc<Journal>,
         (calls, pools): (Calls, Pools),
         connection: Connection,
     ) -> Edge {
         let (caller, held) = (Caller::Network, Held::Network(connection));
         let used = OnceLock::new();
-        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, beside, held }))
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, extra, held }))
     }
 
     /// Handles the requests of a peer of a local socket.
@@ -86,8 +85,8 @@ impl Edge {
         slot: Slot,
     ) -> Edge {
         let (caller, held) = (Caller::Peer(caller), Held::Local(slot));
-        let (used, beside) = (OnceLock::new(), Beside::default());
-        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, beside, held }))
+        let (used, extra) = (OnceLock::new(), ExtraEndpoints::default());
+        Edge(Arc::new(Inner { source, caller, journal, calls, pools, used, extra, held }))
     }
 
     /// Returns the client of this request, if it comes by network.
@@ -379,10 +378,10 @@ async fn handle(
     }
     let mut request = Request::from_parts(head, body);
     if let Some(client) = client {
-        if let Some(operators) = &edge.0.beside.operators {
+        if let Some(operators) = &edge.0.extra.operators {
             return operators.handle(client, request, record, call).await;
         }
-        match edge.0.beside.handle(client, request, record).await {
+        match edge.0.extra.handle(client, request, record).await {
             Ok(response) => return response,
             Err(others) => request = others,
         }
@@ -421,30 +420,4 @@ async fn handle(
         Err(error) => routed.body_error(error),
     };
     edge.reply(routed, client, call, record.clone()).await
-}
-
-/// Reads a body, at most so many bytes, and keeps nothing of it.
-pub(crate) async fn discard(body: &mut Body, most: usize) {
-    let mut length = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        length += frame.data_ref().map_or(0, Bytes::len);
-        if length > most {
-            return;
-        }
-    }
-}
-
-pub(crate) fn response(reply: RawReply) -> Response {
-    let outcome = Outcome::of(&reply);
-    let mut response = Response::new(Body::from(reply.body));
-    response.extensions_mut().insert(outcome);
-    let failed = StatusCode::SERVICE_UNAVAILABLE;
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(failed);
-    for (name, value) in reply.headers {
-        // The library writes only ASCII, so this fails for no reply; an invalid header is left out.
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(HeaderName::from_static(name), value);
-        }
-    }
-    response
 }

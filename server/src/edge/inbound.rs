@@ -1,107 +1,36 @@
-//! Requests besides the calls: from the phones of users, which have the approver, and from providers, which report the
-//! outcome of a message, and fetch the document that a voice reads out. Everything else is left to the calls of the
-//! service, which know no such path: so a wrong secret is answered as any other path that does not exist.
+//! Requests of providers, which report the outcome of a message, and fetch the document that a voice reads out.
+//! Everything else is left to the calls of the service, which know no such path: so a wrong secret is answered as any
+//! other path that does not exist.
 
-use crate::approver::{Approver, Brand};
-use crate::edge::bodies::{Bodies, BodyBuffer};
-use crate::edge::operators::Operators;
+use crate::edge::bodies::Bodies;
+use crate::edge::extra::{ExtraEndpoint, Handled};
 use crate::edge::places::Client;
 use crate::edge::pool::{Lane, Pools, Unhandled};
+use crate::edge::reading::{LONGEST, Unread, read_body};
 use crate::edge::requests::{PANICKED, Record, admitted, failed};
-use crate::edge::source::Source;
 use crate::observe::journal::Journal;
 use crate::sending::routes::{Endpoint, RouteRef, Routes};
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use http_body_util::BodyExt;
 use seconder::http::BodyError;
 use seconder::model::Secret;
-use seconder::remote::Dialer;
 use seconder_gateways::Posted;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// The most bytes of a receipt.
-pub(crate) const LONGEST: usize = 64 * 1024;
-/// How many times as many bytes of a larger body are read, so that the sender can finish and read the response.
-const DISCARD: usize = 8;
-/// The time that a provider may take to send a body.
-const BODY_TIME: Duration = Duration::from_secs(15);
-
-/// The reason why nothing of a body is kept.
-#[derive(Debug)]
-pub(crate) enum Unread {
-    /// It did not arrive, or is too large.
-    Body(BodyError),
-    /// There is no memory for it now.
-    Full,
-}
-
-impl From<BodyError> for Unread {
-    fn from(error: BodyError) -> Unread {
-        Unread::Body(error)
-    }
-}
-
-/// The endpoints of a server by network, besides the calls.
-#[derive(Clone, Default)]
-pub(crate) struct Beside {
-    pub(crate) inbound: Option<Inbound>,
-    pub(crate) approver: Option<Approver>,
-    /// Set on a listener for operators, on which there is nothing else.
-    pub(crate) operators: Option<Operators>,
-}
-
-impl Beside {
-    /// Returns the endpoints of a server with this source and these routes. The dialer connects to the hosts of
-    /// pictures, and the approver has the brand.
-    pub(crate) fn of(
-        source: &dyn Source,
-        (routes, pictures): (Option<&Routes>, (&Dialer, &Brand)),
-        journal: &Arc<Journal>,
-        pools: &Pools,
-    ) -> seconder::Result<Beside> {
-        Ok(Beside {
-            inbound: Inbound::of(routes, journal, pools),
-            approver: Approver::of(source.engine().as_ref(), pictures, journal, pools)?,
-            operators: None,
-        })
-    }
-
-    /// Returns the endpoint of a listener for operators.
-    pub(crate) fn for_operators(operators: Operators) -> Beside {
-        Beside { operators: Some(operators), ..Beside::default() }
-    }
-
-    /// Handles a request that is not a call. Returns the request if it is one for the calls.
-    pub(crate) async fn handle(
-        &self,
-        client: Client,
-        mut request: Request,
-        record: &Record,
-    ) -> Result<Response, Request> {
-        if let Some(approver) = &self.approver {
-            match approver.handle(client, request, record).await {
-                Ok(response) => return Ok(response),
-                Err(others) => request = others,
-            }
-        }
-        match &self.inbound {
-            Some(inbound) => inbound.handle(client, request, record).await,
-            None => Err(request),
-        }
-    }
-}
-
-/// Responds to providers. Clones are the same.
-#[derive(Clone)]
+/// Responds to providers.
 pub(crate) struct Inbound {
     routes: Routes,
     journal: Arc<Journal>,
     pools: Pools,
     bodies: Arc<Bodies>,
+}
+
+impl ExtraEndpoint for Inbound {
+    fn handle<'a>(&'a self, client: Client, request: Request, record: &'a Record) -> Handled<'a> {
+        Box::pin(self.respond(client, request, record))
+    }
 }
 
 impl Inbound {
@@ -137,7 +66,7 @@ impl Inbound {
     }
 
     /// Handles a request of a provider. Returns the request of any other client.
-    async fn handle(
+    async fn respond(
         &self,
         client: Client,
         request: Request,
@@ -222,41 +151,6 @@ impl Inbound {
             }),
             Err(response) => Some(response),
         }
-    }
-}
-
-/// Reads a body of at most so many bytes within a time limit.
-pub(crate) async fn read_body(
-    body: Body,
-    most: usize,
-    buffer: BodyBuffer,
-) -> Result<BodyBuffer, Unread> {
-    let read = tokio::time::timeout(BODY_TIME, read_to_end(body, most, buffer)).await;
-    read.unwrap_or(Err(BodyError::TooSlow.into()))
-}
-
-async fn read_to_end(
-    mut body: Body,
-    most: usize,
-    mut buffer: BodyBuffer,
-) -> Result<BodyBuffer, Unread> {
-    let (mut length, mut is_full) = (0, false);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| BodyError::Incomplete)?;
-        let data: Bytes = frame.into_data().unwrap_or_default();
-        length += data.len();
-        if length > DISCARD * most {
-            break;
-        }
-        is_full = is_full || length <= most && !buffer.extend(&data);
-        if is_full || length > most {
-            buffer.clear();
-        }
-    }
-    match length <= most {
-        true if is_full => Err(Unread::Full),
-        true => Ok(buffer),
-        false => Err(BodyError::TooLarge.into()),
     }
 }
 

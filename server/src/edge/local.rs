@@ -4,11 +4,11 @@ mod accept;
 mod file;
 mod folder;
 mod rules;
-mod slots;
+pub(crate) mod slots;
 
 pub(crate) use accept::PeerAcceptor;
 pub(crate) use file::SocketFile;
-pub(crate) use slots::{ALL as CONNECTIONS, Slot, Slots};
+pub(crate) use slots::Slots;
 
 pub use file::SocketOptions;
 pub use rules::{PeerRules, user_number};

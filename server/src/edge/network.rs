@@ -1,28 +1,23 @@
 //! Limits the connections by network, so that strangers cannot take the descriptors that the logins of this machine
 //! need.
 
-use crate::edge::bodies::Bodies;
 use crate::edge::calls::Calls;
+use crate::edge::clients::{Clients, Connection};
 use crate::edge::endpoint::Edge;
+use crate::edge::extra::ExtraEndpoints;
 use crate::edge::framing::Framing;
-use crate::edge::idle_timeout::{Activity, IdleTimeout};
-use crate::edge::inbound::Beside;
 #[cfg(unix)]
-use crate::edge::local;
-use crate::edge::places::{Client, Full, Place, Places};
+use crate::edge::local::slots;
+use crate::edge::places::{Client, Places};
 use crate::edge::pool::Pools;
-use crate::edge::proxies::Proxies;
 use crate::edge::source::Source;
-use crate::edge::write_timeout::WriteTimeout;
-use crate::edge::wrong_tries::{self, WrongTries};
+use crate::edge::time_limits::{Activity, TimeLimits};
 use crate::observe::journal::Journal;
 use axum::Router;
-use axum::http::HeaderMap;
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use std::future::Future;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,48 +39,10 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The time that a connection may have no call.
 pub(crate) const NO_CALL: Duration = Duration::from_secs(30);
 
-/// The state of the clients by network, shared by all listeners of a server.
-#[derive(Clone)]
-pub(crate) struct Clients {
-    places: Arc<Places>,
-    proxies: Arc<Proxies>,
-    /// The bodies of calls.
-    pub(crate) bodies: Arc<Bodies>,
-    pub(crate) wrong_keys: Arc<WrongTries>,
-}
-
-/// A connection by network, until it is dropped.
-pub(crate) struct Connection {
-    _place: Place,
-    pub(crate) activity: Activity,
-    pub(crate) clients: Clients,
-    /// The address of the peer, or of the client that its proxy names.
-    from: IpAddr,
-}
-
-impl Clients {
-    pub(crate) fn new(places: Arc<Places>, proxies: Proxies) -> Clients {
-        let wrong_keys = Arc::new(WrongTries::new(wrong_tries::KEYS, wrong_tries::EACH_KEY));
-        Clients { places, proxies: Arc::new(proxies), bodies: Arc::default(), wrong_keys }
-    }
-
-    /// Takes a place for a connection. A proxy may have all of them.
-    fn place(&self, peer: IpAddr) -> Result<Place, Full> {
-        if self.proxies.has(peer) { self.places.take_any() } else { self.places.take(peer) }
-    }
-}
-
-impl Connection {
-    /// Returns the client of this request.
-    pub(crate) fn client(&self, headers: &HeaderMap) -> Client {
-        Client::of(self.clients.proxies.client(self.from, headers))
-    }
-}
-
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
 pub(crate) struct NetworkAcceptor {
-    source: (Arc<dyn Source>, Beside),
+    source: (Arc<dyn Source>, ExtraEndpoints),
     journal: Arc<Journal>,
     calls: (Calls, Pools),
     handshakes: RustlsAcceptor,
@@ -95,7 +52,7 @@ pub(crate) struct NetworkAcceptor {
 
 impl NetworkAcceptor {
     pub(crate) fn new(
-        source: (Arc<dyn Source>, Beside),
+        source: (Arc<dyn Source>, ExtraEndpoints),
         journal: Arc<Journal>,
         calls: (Calls, Pools),
         tls: RustlsConfig,
@@ -107,10 +64,10 @@ impl NetworkAcceptor {
     }
 }
 
-type Encrypted = <RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream;
+type Encrypted = <RustlsAcceptor as Accept<TimeLimits<TcpStream>, ()>>::Stream;
 
 impl<S> Accept<TcpStream, S> for NetworkAcceptor {
-    type Stream = IdleTimeout<Framing<Encrypted>>;
+    type Stream = Framing<Encrypted>;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
@@ -136,17 +93,16 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
                     let what = format!("a connection from {peer} was closed: {error}");
                     this.journal.note(&format!("warning: {what}"));
                 })?;
-            // The limit is beneath TLS, so that it applies to everything that is written.
-            let stream = WriteTimeout::new(stream, this.write_limit);
-            let (stream, ()) = this.handshakes.accept(stream, ()).await?;
+            // The limits are beneath TLS, so that they apply to everything that is read and written.
             let activity = Activity::new();
+            let stream = TimeLimits::new(stream, this.write_limit).idle(activity.clone(), NO_CALL);
+            let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             let (journal, client) = (Arc::clone(&this.journal), Client::of(from));
             let stream = Framing::new(stream, move || {
                 journal.note(&format!(
                     "warning: a request of {client} was rejected, because a proxy could read its length in another way"
                 ));
             });
-            let stream = IdleTimeout::new(stream, activity.clone(), NO_CALL);
             let held = Connection { _place: place, activity, clients: this.clients, from };
             Ok((stream, Edge::network(this.source, this.journal, this.calls, held).router()))
         })
@@ -158,7 +114,7 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
 #[cfg(unix)]
 pub(crate) fn places(has_local: bool, journal: &Journal) -> Arc<Places> {
     let descriptors = descriptors();
-    let set_aside = OWN + if has_local { local::CONNECTIONS } else { 0 };
+    let set_aside = OWN + if has_local { slots::ALL } else { 0 };
     let places = descriptors.saturating_sub(set_aside).clamp(FEWEST, MOST);
     if descriptors < set_aside + FEWEST {
         journal.note(&format!(
@@ -199,7 +155,7 @@ pub fn protect_memory() {
 pub fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let wanted = (MOST + OWN + local::CONNECTIONS) as u64;
+    let wanted = (MOST + OWN + slots::ALL) as u64;
     let wanted = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
     if limit.current.is_some_and(|current| current < wanted) {
         // With the limit that it has, the server accepts fewer connections.

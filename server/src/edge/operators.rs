@@ -3,9 +3,9 @@
 
 use crate::edge::bodies::Bodies;
 use crate::edge::calls::Call as InProgress;
-use crate::edge::endpoint::{BODY_TIME, discard, response};
-use crate::edge::inbound::{Unread, read_body};
 use crate::edge::places::Client;
+use crate::edge::reading::{BODY_TIME, Unread, discard, read_body};
+use crate::edge::replies::response;
 use crate::edge::requests::Record;
 use crate::edge::source::Source;
 use crate::edge::wrong_tries::{EACH_KEY, KEYS, WrongTries};

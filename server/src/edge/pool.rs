@@ -2,6 +2,11 @@
 //! there is not. Calls that find too many before them are refused at once, because a response that comes
 //! when its client has given up only delays the others.
 
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use seconder::calls::MatchedCall;
 use seconder::http::Caller;
 use std::collections::VecDeque;
@@ -53,6 +58,12 @@ pub(crate) enum Unhandled {
     Panicked,
 }
 
+/// The label of a metric.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PoolName {
+    pool: &'static str,
+}
+
 /// The load of the threads, for monitors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
@@ -88,6 +99,28 @@ impl Pools {
 
     pub(crate) fn loads(&self) -> [(&'static str, Load); 2] {
         [&self.calls, &self.waiting].map(|pool| (pool.0.name, pool.load()))
+    }
+
+    /// Registers the load of the threads, for monitors.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let refused = Family::<PoolName, Counter>::default();
+        let (queued, threads) =
+            (Family::<PoolName, Gauge>::default(), Family::<PoolName, Gauge>::default());
+        let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        for (pool, load) in self.loads() {
+            let pool = PoolName { pool };
+            refused.get_or_create(&pool).inc_by(load.refused);
+            queued.get_or_create(&pool).set(gauge(load.queued));
+            threads.get_or_create(&pool).set(gauge(load.threads));
+        }
+        let help = "Calls that were answered with 503 at once, because there were too many";
+        registry.register("calls_refused", help, refused);
+        registry.register("calls_queued", "Calls that wait for a thread", queued);
+        registry.register(
+            "call_threads",
+            "Threads that handle calls, or have just done so",
+            threads,
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use hyper_util::rt::TokioTimer;
 use std::time::Duration;
 
 /// The time that a client of HTTP/1 may take to send the head of a request. It also limits how long such a connection
-/// may be idle; for HTTP/2, `idle_timeout` does.
+/// may be idle; for HTTP/2, `time_limits` does.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);
 /// The bytes of a request of HTTP/1 that are read at a time. It also limits the size of its head. Each of many
 /// connections may have one.

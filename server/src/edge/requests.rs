@@ -1,8 +1,9 @@
 //! The line of the log for each request, and the id by which it is found in the logs of client and service.
 
 use crate::observe::journal::Journal;
-use crate::observe::log::{Entry, Level, REQUEST};
-use crate::observe::metrics::Counted;
+use crate::observe::log::REQUEST;
+use crate::observe::log::entry::{Entry, Level};
+use crate::observe::metrics::requests::Counted;
 #[cfg(feature = "otlp")]
 use crate::observe::traces::{Ended, Traces};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};

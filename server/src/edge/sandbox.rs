@@ -1,8 +1,8 @@
 //! The paths of a sandbox over HTTPS, for tests in any language.
 
 use crate::edge::bodies::BodyBuffer;
-use crate::edge::endpoint;
-use crate::edge::inbound::{LONGEST, Unread, read_body};
+use crate::edge::reading::{LONGEST, Unread, read_body};
+use crate::edge::replies;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -101,7 +101,7 @@ fn find(path: &str, method: &str) -> Result<&'static SandboxOperation> {
 }
 
 fn failed(error: &Error) -> Response {
-    endpoint::response(RawReply::of_error(error))
+    replies::response(RawReply::of_error(error))
 }
 
 fn response(body: &Value) -> Response {

@@ -1,7 +1,6 @@
 //! What handles the requests to a server: an engine in this process, alone or with another service for the users who are
 //! still there, a sandbox, or a remote service.
 
-use crate::forwarding::Forward;
 use seconder::engine::Engine;
 use seconder::http::{Backend, Relay};
 use seconder::sandbox::Sandbox;
@@ -48,16 +47,6 @@ impl Source for Sandbox {
 
     fn sandbox(&self) -> Option<&Sandbox> {
         Some(self)
-    }
-}
-
-impl Source for Forward {
-    fn engine(&self) -> Option<Engine> {
-        Some(Forward::engine(self).clone())
-    }
-
-    fn waits_for_others(&self) -> bool {
-        true
     }
 }
 

@@ -2,6 +2,8 @@
 //! then costs little; and without a limit, a guess would find the code of another user's invitation.
 
 use crate::edge::places::Client;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::Registry;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -178,6 +180,19 @@ impl WrongTries {
     pub(crate) fn counts(&self) -> (u64, u64) {
         let counts = self.lock();
         (counts.sent, counts.refused)
+    }
+
+    /// Registers these numbers by this name, for monitors.
+    pub(crate) fn register(&self, name: &str, help: &str, registry: &mut Registry) {
+        let (sent, refused) = self.counts();
+        let counted = |count| {
+            let counter = Counter::<u64>::default();
+            counter.inc_by(count);
+            counter
+        };
+        registry.register(name, help, counted(sent));
+        let help = "Requests refused because their address had sent too many of them";
+        registry.register(format!("{name}_refused"), help, counted(refused));
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {

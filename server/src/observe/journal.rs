@@ -2,7 +2,7 @@
 //! them; the lines about requests that anybody can make have limits of their own.
 
 use crate::observe::log::Logger;
-use crate::observe::metrics::Requests;
+use crate::observe::metrics::requests::Requests;
 #[cfg(feature = "otlp")]
 use crate::observe::traces::Traces;
 use std::collections::HashMap;

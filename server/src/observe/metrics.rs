@@ -1,18 +1,10 @@
 //! Metrics of a running server about requests and messages, in the format of Prometheus. They hold no secrets: the
 //! labels are names of calls, routes, kinds and outcomes.
 
-mod listener;
-mod requests;
+pub(crate) mod requests;
 
-pub(crate) use listener::listen;
-pub(crate) use requests::{Counted, Requests};
-
-use crate::edge::certificate::Certificate;
-use crate::edge::pool::Pools;
-use crate::edge::wrong_tries::WrongTries;
-use crate::sending::routes::{Routes, State};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -20,10 +12,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use seconder::engine::operator::{ForwardStatus, Operation};
 use seconder::engine::{Engine, JobStatus};
-use std::fmt::{self, Write};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The time for which the jobs that were counted are shown, independent of the number of requests: up to 10 000 of each
 /// queue are read.
@@ -33,14 +24,12 @@ const READY_EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
+type Register = Box<dyn Fn(&mut Registry) + Send + Sync>;
+
 struct Inner {
     engine: Engine,
-    routes: Option<Routes>,
-    certificate: OnceLock<Arc<Certificate>>,
-    pools: OnceLock<Pools>,
-    wrong_keys: OnceLock<Arc<WrongTries>>,
-    wrong_tokens: OnceLock<Arc<WrongTries>>,
-    requests: OnceLock<Requests>,
+    /// Registers the metrics of other parts of the server.
+    watched: Mutex<Vec<Register>>,
     counted: Recent<Option<Arc<Vec<JobStatus>>>>,
     ready: Recent<bool>,
 }
@@ -66,21 +55,9 @@ struct Latency {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Breaker {
-    route: String,
-    state: BreakerState,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Codes {
     country: u32,
     state: &'static str,
-}
-
-/// The route that has sent a code.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Route {
-    route: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -89,67 +66,25 @@ struct Limit {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PoolName {
-    pool: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Users {
     state: &'static str,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct BreakerState(State);
-
-impl EncodeLabelValue for BreakerState {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
-        encoder.write_str(self.0.name())
-    }
-}
-
 impl Metrics {
-    /// Returns metrics of this engine's jobs, which are sent by these routes.
-    pub fn new(engine: Engine, routes: Option<Routes>) -> Metrics {
+    /// Returns metrics of this engine.
+    pub fn new(engine: Engine) -> Metrics {
         Metrics(Arc::new(Inner {
             engine,
-            routes,
-            certificate: OnceLock::new(),
-            pools: OnceLock::new(),
-            wrong_keys: OnceLock::new(),
-            wrong_tokens: OnceLock::new(),
-            requests: OnceLock::new(),
+            watched: Mutex::default(),
             counted: Recent::default(),
             ready: Recent::default(),
         }))
     }
 
-    /// Shows when this certificate expires.
-    pub(crate) fn watch(&self, certificate: &Arc<Certificate>) {
-        // A server has one.
-        let _ = self.0.certificate.set(Arc::clone(certificate));
-    }
-
-    /// Shows how busy these threads are.
-    pub(crate) fn watch_pools(&self, pools: &Pools) {
-        // A server has one set of them.
-        let _ = self.0.pools.set(pools.clone());
-    }
-
-    /// Shows the outcomes of these requests.
-    pub(crate) fn watch_requests(&self, requests: &Requests) {
-        // A server has one set of them.
-        let _ = self.0.requests.set(requests.clone());
-    }
-
-    /// Shows how many wrong API keys are sent.
-    pub(crate) fn watch_keys(&self, keys: &Arc<WrongTries>) {
-        // A server has one set of them.
-        let _ = self.0.wrong_keys.set(Arc::clone(keys));
-    }
-
-    /// Counts the wrong tokens of operators from now on.
-    pub(crate) fn watch_tokens(&self, tokens: &Arc<WrongTries>) {
-        let _ = self.0.wrong_tokens.set(Arc::clone(tokens));
+    /// Shows also the metrics that this function registers, such as those of the server's threads.
+    pub(crate) fn watch(&self, register: impl Fn(&mut Registry) + Send + Sync + 'static) {
+        let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.push(Box::new(register));
     }
 
     /// Returns all metrics, in the text format of OpenMetrics. Without the database, only the ones of this process.
@@ -181,18 +116,6 @@ impl Metrics {
     }
 
     fn of_this_process(&self, registry: &mut Registry) {
-        self.0.routes.as_ref().map(Routes::attempts).unwrap_or_default().register(registry);
-        if let Some(certificate) = self.0.certificate.get() {
-            let ends =
-                certificate.ends().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            let gauge = Gauge::<i64>::default();
-            gauge.set(i64::try_from(ends.as_secs()).unwrap_or(i64::MAX));
-            let help = "When the certificate expires, in Unix time";
-            registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, gauge);
-        }
-        if let Some(requests) = self.0.requests.get() {
-            requests.register(registry);
-        }
         let reached = Family::<Limit, Counter>::default();
         for (limit, count) in self.0.engine.limits_reached() {
             reached.get_or_create(&Limit { limit }).inc_by(count);
@@ -200,43 +123,8 @@ impl Metrics {
         let help =
             "Calls of this process that were refused because of this limit of an application";
         registry.register("limits_reached", help, reached);
-        self.of_used_codes(registry);
-        if let Some(keys) = self.0.wrong_keys.get() {
-            wrong_tries(keys, registry, ("wrong_keys", "API keys that no application has"));
-        }
-        if let Some(tokens) = self.0.wrong_tokens.get() {
-            let named = ("wrong_operator_tokens", "Tokens that no operator has");
-            wrong_tries(tokens, registry, named);
-        }
-        if let Some(pools) = self.0.pools.get() {
-            of_the_threads(pools, registry);
-        }
-        let Some(routes) = &self.0.routes else { return };
-        let help = "Receipts that this process was given, by what they report";
-        registry.register("receipts", help, routes.receipts());
-        let breakers = Family::<Breaker, Gauge>::default();
-        for (route, is) in routes.states() {
-            for state in [State::Closed, State::Open, State::HalfOpen] {
-                let breaker = Breaker { route: route.clone(), state: BreakerState(state) };
-                breakers.get_or_create(&breaker).set(i64::from(state == is));
-            }
-        }
-        let help = "Whether the circuit breaker of a route is in this state, in this process";
-        registry.register("route_breaker", help, breakers);
-    }
-
-    /// Registers the codes that were used. Routes are counted from the start, because the rate of a counter misses its
-    /// first value.
-    fn of_used_codes(&self, registry: &mut Registry) {
-        let used = Family::<Route, Counter>::default();
-        for (route, _) in self.0.routes.iter().flat_map(Routes::states) {
-            drop(used.get_or_create(&Route { route }));
-        }
-        for (route, count) in self.0.engine.codes_used() {
-            used.get_or_create(&Route { route }).inc_by(count);
-        }
-        let help = "Codes that were used by calls of this process, by the route that has sent them";
-        registry.register("codes_used", help, used);
+        let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.iter().for_each(|register| register(registry));
     }
 
     /// Registers the progress of the move from another service, if there is one.
@@ -310,37 +198,6 @@ impl<T> Default for Recent<T> {
     fn default() -> Recent<T> {
         Recent(Mutex::new(None))
     }
-}
-
-/// Registers the number of wrong credentials of a kind, and of requests that were refused after too many of them.
-fn wrong_tries(tries: &WrongTries, registry: &mut Registry, (name, help): (&str, &str)) {
-    let (sent, refused) = tries.counts();
-    let counted = |count| {
-        let counter = Counter::<u64>::default();
-        counter.inc_by(count);
-        counter
-    };
-    registry.register(name, help, counted(sent));
-    let help = "Requests refused because their address had sent too many of them";
-    registry.register(format!("{name}_refused"), help, counted(refused));
-}
-
-/// Registers the load of the threads for calls.
-fn of_the_threads(pools: &Pools, registry: &mut Registry) {
-    let refused = Family::<PoolName, Counter>::default();
-    let (queued, threads) =
-        (Family::<PoolName, Gauge>::default(), Family::<PoolName, Gauge>::default());
-    let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-    for (pool, load) in pools.loads() {
-        let pool = PoolName { pool };
-        refused.get_or_create(&pool).inc_by(load.refused);
-        queued.get_or_create(&pool).set(gauge(load.queued));
-        threads.get_or_create(&pool).set(gauge(load.threads));
-    }
-    let help = "Calls that were answered with 503 at once, because there were too many";
-    registry.register("calls_refused", help, refused);
-    registry.register("calls_queued", "Calls that wait for a thread", queued);
-    registry.register("call_threads", "Threads that handle calls, or have just done so", threads);
 }
 
 /// Registers the values that are the same for every process on the database: as in `seconder jobs status`.

@@ -1,8 +1,8 @@
 //! Reports the state of this process to systemd, over the socket that it names: sd_notify(3). Any other program that
 //! starts this one and binds such a socket gets the same reports.
 
-use crate::edge::pulse::Pulse;
 use crate::invalid;
+use crate::observe::pulse::Pulse;
 use rustix::time::{ClockId, clock_gettime};
 use seconder::Result;
 use std::ffi::OsString;

@@ -1,20 +1,24 @@
 //! The listeners of a server: by network, for monitors, and on local sockets.
 
 use super::{HOUSEKEEPING, Server};
-use crate::approver::Brand;
-use crate::edge::inbound::Beside;
+use crate::approver::{Approver, Brand};
+use crate::edge::clients::Clients;
+use crate::edge::extra::{ExtraEndpoint, ExtraEndpoints};
+use crate::edge::inbound::Inbound;
 #[cfg(unix)]
 use crate::edge::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
-use crate::edge::network::{Clients, NetworkAcceptor};
+use crate::edge::monitors::listen;
+use crate::edge::network::NetworkAcceptor;
 use crate::edge::operators::Operators;
 use crate::edge::protocols::{http1, http1_and_2};
 use crate::edge::source::Source;
 use crate::invalid;
 use crate::observe::journal::Journal;
-use crate::observe::metrics::{Metrics, listen};
+use crate::observe::metrics::Metrics;
 use crate::sending::routes::Routes;
 use axum_server::Handle;
 use seconder::Result;
+use seconder::engine::Engine;
 use seconder::remote::Dialer;
 use std::net::{SocketAddr, TcpListener};
 #[cfg(unix)]
@@ -37,21 +41,25 @@ impl Server {
         };
         runtime.spawn(Arc::clone(certificate).watch());
         if let Some(metrics) = metrics {
-            metrics.watch_keys(&clients.wrong_keys);
+            let keys = Arc::clone(&clients.wrong_keys);
+            let help = "API keys that no application has";
+            metrics.watch(move |registry| keys.register("wrong_keys", help, registry));
         }
-        let beside = Beside::of(&**source, (routes, pictures), journal, &self.calls.1)?;
+        let extra = self.extra_endpoints(&**source, (routes, pictures), journal)?;
         let mut served: Vec<_> =
-            tcp.into_iter().map(|listener| (listener, beside.clone())).collect();
+            tcp.into_iter().map(|listener| (listener, extra.clone())).collect();
         if !operators.is_empty() {
             let served_to = Operators::of(&**source, journal)?;
             if let Some(metrics) = metrics {
-                metrics.watch_tokens(served_to.wrong_tokens());
+                let tokens = Arc::clone(served_to.wrong_tokens());
+                let (name, help) = ("wrong_operator_tokens", "Tokens that no operator has");
+                metrics.watch(move |registry| tokens.register(name, help, registry));
             }
-            let beside = Beside::for_operators(served_to);
-            served.extend(operators.into_iter().map(|listener| (listener, beside.clone())));
+            let extra = ExtraEndpoints { operators: Some(served_to), ..ExtraEndpoints::default() };
+            served.extend(operators.into_iter().map(|listener| (listener, extra.clone())));
         }
-        for (listener, beside) in served {
-            let source = (source.clone(), beside);
+        for (listener, extra) in served {
+            let source = (source.clone(), extra);
             let (journal, clients) = (Arc::clone(journal), clients.clone());
             let (calls, config) = (self.calls.clone(), certificate.config());
             let acceptor =
@@ -59,6 +67,40 @@ impl Server {
             self.accepting.push(runtime.spawn(serve(listener, acceptor, self.tcp.clone())));
         }
         Ok(())
+    }
+
+    /// Returns the endpoints of this source and of the providers of these routes. The dialer connects to the hosts of
+    /// pictures, and the approver has the brand.
+    fn extra_endpoints(
+        &self,
+        source: &dyn Source,
+        (routes, pictures): (Option<&Routes>, (&Dialer, &Brand)),
+        journal: &Arc<Journal>,
+    ) -> Result<ExtraEndpoints> {
+        let mut endpoints: Vec<Box<dyn ExtraEndpoint>> = Vec::new();
+        let pools = &self.calls.1;
+        if let Some(approver) = Approver::of(source.engine().as_ref(), pictures, journal, pools)? {
+            endpoints.push(Box::new(approver));
+        }
+        if let Some(inbound) = Inbound::of(routes, journal, pools) {
+            endpoints.push(Box::new(inbound));
+        }
+        Ok(ExtraEndpoints { endpoints: Arc::new(endpoints), operators: None })
+    }
+
+    /// Has the metrics show the threads for calls, the requests, and the routes of an engine.
+    pub(super) fn register(
+        &self,
+        metrics: &Metrics,
+        journal: &Journal,
+        routes: Option<(Routes, Engine)>,
+    ) {
+        let (pools, requests) = (self.calls.1.clone(), journal.requests().clone());
+        metrics.watch(move |registry| pools.register(registry));
+        metrics.watch(move |registry| requests.register(registry));
+        if let Some((routes, engine)) = routes {
+            metrics.watch(move |registry| routes.register(&engine, registry));
+        }
     }
 
     /// Serves the monitors of the service.
@@ -70,7 +112,8 @@ impl Server {
     ) -> std::io::Result<()> {
         let Some(runtime) = &self.runtime else { return Ok(()) };
         if let Some(certificate) = &self.certificate {
-            metrics.watch(certificate);
+            let certificate = Arc::clone(certificate);
+            metrics.watch(move |registry| certificate.register(registry));
         }
         listener.set_nonblocking(true)?;
         self.monitors_addr = Some(listener.local_addr()?);

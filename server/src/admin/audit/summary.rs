@@ -1,8 +1,8 @@
 //! `seconder audit --by`: how many decisions there are of each kind, the most frequent first.
 
 use super::PAGE;
-use crate::admin::commands::{print, print_to_reader};
-use crate::admin::table::{is_read_by_people, table};
+use crate::admin::output::table::{is_read_by_people, table};
+use crate::admin::output::{print, print_to_reader};
 use clap::ValueEnum;
 use seconder::engine::operator::ListAudit;
 use seconder::engine::{AuditEntry, AuditFilter};

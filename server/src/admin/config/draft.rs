@@ -1,8 +1,8 @@
 //! A configuration file that is to be written.
 
+use super::options::{key, options, serve};
 use super::settings;
-use super::{key, options, serve};
-use crate::admin::commands::invalid;
+use crate::invalid;
 use clap::{Arg, Command};
 use seconder::Result;
 use std::path::absolute;

@@ -2,11 +2,11 @@
 
 use super::problems::{Place, Problem};
 use super::settings::{IN_MEMORY, Setting, reason};
-use crate::admin::commands::{
-    check_folder, check_forward_ca_file, check_keyring, check_proxy_file, credential,
-    database_file, is_on_server, private_file, secret_file,
-};
-use crate::admin::moment::now;
+use crate::admin::database::network::check_proxy_file;
+use crate::admin::database::{check_folder, check_keyring, database_file, is_on_server};
+use crate::admin::input::moment::now;
+use crate::admin::input::secret::{credential, private_file, secret_file};
+use crate::admin::serve::forwarding::check_forward_ca_file;
 use seconder::{Error, Result, Settings};
 use seconder_server::Tls;
 use std::fs::{self, File};
@@ -100,5 +100,5 @@ fn texts(file: &Path) -> Result<()> {
 }
 
 fn unread(file: &Path, error: &std::io::Error) -> Error {
-    crate::admin::commands::invalid("file", format!("{} cannot be read: {error}", file.display()))
+    crate::invalid("file", format!("{} cannot be read: {error}", file.display()))
 }

@@ -1,11 +1,12 @@
 //! The configuration files that commands read without `--config`: of a user who manages a service on another machine,
 //! and of the service of this machine.
 
-use super::OPTION;
+use super::options::OPTION;
 use super::problems::Problem;
 use super::settings::Setting;
-use crate::admin::arguments::DEFAULT_DATABASE;
-use crate::admin::commands::{check_private, invalid};
+use crate::admin::database::DEFAULT_DATABASE;
+use crate::admin::input::secret::check_private;
+use crate::invalid;
 use seconder::Result;
 use std::fs;
 use std::path::{Path, PathBuf, absolute};

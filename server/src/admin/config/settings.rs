@@ -1,9 +1,12 @@
 //! The settings of a configuration file, each checked by the option that it is.
 
+use super::options::{key, option, options};
 use super::problems::{Place, Places, Problem};
-use super::{key, option, options};
-use crate::admin::arguments::{check_database, of_option};
-use crate::admin::commands;
+use crate::admin::app::options::of_option;
+use crate::admin::database::check_database_url;
+use crate::admin::database::network::{check_name_server, check_proxy};
+use crate::admin::database::url::check_database;
+use crate::admin::serve::forwarding::check_forward_url;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
 use seconder::Settings;
@@ -208,7 +211,7 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
         Some("database") => {
             return check_database(value).and_then(|()| valid("database", value));
         }
-        Some("proxy") => return commands::check_proxy(value).map_err(reason),
+        Some("proxy") => return check_proxy(value).map_err(reason),
         _ => {}
     }
     accepted(arg, value)
@@ -222,10 +225,10 @@ fn valid(option: &str, value: &str) -> Result<(), String> {
         return of_application(setting, value).map_err(reason);
     }
     let checked = match option {
-        "database" => commands::check_database_url(value),
+        "database" => check_database_url(value),
         "push-host" => value.parse::<PushHosts>().map(drop),
-        "forward" => commands::check_forward_url(value),
-        "name-server" => commands::check_name_server(value),
+        "forward" => check_forward_url(value),
+        "name-server" => check_name_server(value),
         "names" => Names::new(value).map(drop),
         "id-field" => Names::default().id_field(value).map(drop),
         "header-prefix" => Names::default().header_prefix(value).map(drop),

@@ -1,6 +1,6 @@
 //! Checks that the settings of a file fit together.
 
-use super::option;
+use super::options::option;
 use super::problems::{Place, Problem};
 use super::settings::Setting;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

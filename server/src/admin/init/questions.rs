@@ -1,8 +1,9 @@
 //! The questions of `seconder init` at a terminal.
 
-use crate::admin::commands::{invalid, print};
 use crate::admin::config::Draft;
-use crate::admin::prompt;
+use crate::admin::input::prompt;
+use crate::admin::output::print;
+use crate::invalid;
 use seconder::Result;
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! `seconder export`.
 
+use super::format::{Format, STANDARD};
 use super::sealed::{SealKey, Sealer};
-use super::{Format, STANDARD, text};
-use crate::admin::arguments::Database;
-use crate::admin::commands::invalid;
-use crate::admin::part::Part;
-use crate::log;
+use super::text;
+use crate::admin::database::Database;
+use crate::admin::output::files;
+use crate::{invalid, log};
 use clap::Args;
 use seconder::engine::{Engine, UserRecord};
 use seconder::{Error, Result};
@@ -118,7 +118,7 @@ fn to_file(
     if path.try_exists().map_err(cannot)? {
         return Err(cannot(io::ErrorKind::AlreadyExists.into()));
     }
-    let part = Part::create(path).map_err(cannot)?;
+    let part = files::create(path).map_err(cannot)?;
     let counts = write_sealed(engine, format, options.secrets, key, part.file())?;
     part.file().sync_all().map_err(cannot_write)?;
     part.publish(path).map(|()| counts).map_err(cannot)

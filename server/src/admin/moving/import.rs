@@ -1,14 +1,16 @@
 //! `seconder import`.
 
 use super::earlier::{Earlier, Place};
+use super::format::{Format, ImportFormat, STANDARD};
 use super::lines::{Lines, Parsed};
 use super::progress::Progress;
 use super::report::Report;
-use super::sealed::{self, Input, SealKey};
-use super::{Format, ImportFormat, STANDARD};
-use crate::admin::arguments::{COMMON, Database};
-use crate::admin::commands::{invalid, print};
-use crate::log;
+use super::sealed;
+use super::sealed::{Input, SealKey};
+use crate::admin::database::Database;
+use crate::admin::input::COMMON;
+use crate::admin::output::print;
+use crate::{invalid, log};
 use clap::Args;
 use seconder::engine::operator::{ImportOutcome, ImportUsers, ImportedUser, UserFields};
 use seconder::engine::{

@@ -1,10 +1,10 @@
 //! The lines of a file: of JSON, or of CSV. A line that cannot be read is reported, and the next one is
 //! read.
 
-use super::Format;
+use super::format::Format;
 use super::repeated;
 use super::text::of_column;
-use crate::admin::commands::invalid;
+use crate::invalid;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 use seconder::engine::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecord};
 use seconder::{Error, Result};

@@ -1,8 +1,7 @@
 //! Reports the errors in lines: the first ones on standard error, all of them in a file.
 
-use crate::admin::commands::invalid;
-use crate::admin::part;
-use crate::log;
+use crate::admin::output::files;
+use crate::{invalid, log};
 use seconder::engine::Problem;
 use seconder::{Error, Result};
 use std::fs::File;
@@ -34,7 +33,7 @@ impl Report {
                 let reason = format!("{} exists, and is no report of an import", file.display());
                 return Err(invalid("report", reason));
             }
-            part::open_to_replace(file).map(BufWriter::new).map_err(cannot)
+            files::open_to_replace(file).map(BufWriter::new).map_err(cannot)
         };
         Ok(Report { file: file.map(open).transpose()?, count: 0 })
     }

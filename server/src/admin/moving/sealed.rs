@@ -2,7 +2,8 @@
 //! whether it is the last one, so that no chunk can be left out, moved, repeated or added; the beginning of the file is
 //! authenticated with each of them.
 
-use crate::admin::commands::{check_private, invalid};
+use crate::admin::input::secret::check_private;
+use crate::invalid;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use ring::rand::{SecureRandom, SystemRandom};

@@ -1,10 +1,14 @@
 //! Creating a user from the values of options.
 
-use super::find;
-use crate::admin::commands::invalid;
-use seconder::calls::CreateUser;
+use crate::invalid;
+use seconder::calls::{CreateUser, FindUser, FoundUser};
 use seconder::model::{LoginName, PhoneNumber, UserId};
 use seconder::{Error, Handle, Result, Service};
+
+/// Returns the user with a login name; `None` if no user has it.
+pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundUser>> {
+    FindUser::found(service.find_user(login))
+}
 
 /// Creates a user with a phone number and its calling code, or without a number. A login name of
 /// another user is reported before anything is created. A number that a user has already is an error,

@@ -1,9 +1,10 @@
 //! The commands by which operators give devices to users, and take factors from them.
 
-use super::Who;
-use crate::admin::arguments::Database;
-use crate::admin::qr::{self, Screen};
-use crate::admin::table::Json;
+use super::who::Who;
+use crate::admin::database::Database;
+use crate::admin::output::qr;
+use crate::admin::output::qr::Screen;
+use crate::admin::output::table::Json;
 use clap::Args;
 use seconder::engine::DeviceType;
 use seconder::model::{AuthenticatorId, DeviceId, UserId};

@@ -1,9 +1,9 @@
 //! The commands that list users and their activities.
 
-use super::{Who, status_of};
-use crate::admin::arguments::Database;
-use crate::admin::commands::print;
-use crate::admin::table::{print_json, table, utc};
+use super::who::{Who, status_of};
+use crate::admin::database::Database;
+use crate::admin::output::print;
+use crate::admin::output::table::{print_json, table, utc};
 use seconder::engine::operator::{
     ActivityEntry, ExportUser, FindUsers, ListActivities, ListUsers, ShowUser, UserEntry,
 };

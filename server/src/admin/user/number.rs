@@ -1,9 +1,9 @@
 //! The command that changes the phone number of a user.
 
-use super::Who;
-use crate::admin::commands::{secret, secret_file};
-use crate::admin::table::Json;
-use crate::admin::target::Target;
+use super::who::Who;
+use crate::admin::database::target::Target;
+use crate::admin::input::secret::secret_at;
+use crate::admin::output::table::Json;
 use clap::Args;
 use seconder::calls::SetNumber;
 use seconder::engine::operator::SetUserNumber;
@@ -31,11 +31,7 @@ pub(super) fn set(
     json: Json,
 ) -> Result<()> {
     // Not an option, because every user of the machine sees the options of a process.
-    let read = |file: PathBuf| match file.as_os_str() == "-" {
-        true => secret("code-file", std::io::stdin().lock()),
-        false => secret_file("code-file", &file),
-    };
-    let code = code_file.map(read).transpose()?;
+    let code = code_file.map(|file| secret_at("code-file", &file)).transpose()?;
     let code = code.map(|code| code.expose().parse::<VerificationCode>()).transpose()?;
     let (service, user_id) = who.of(target)?;
     match code {

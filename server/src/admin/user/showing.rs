@@ -1,8 +1,8 @@
 //! The command that shows a user.
 
-use super::{Who, device_type, status_of};
-use crate::admin::table::{Json, utc};
-use crate::admin::target::Target;
+use super::who::{Who, device_type, status_of};
+use crate::admin::database::target::Target;
+use crate::admin::output::table::{Json, utc};
 use seconder::Result;
 use seconder::calls::{Factors, FoundUser, UserStatusReply};
 use seconder::engine::operator::{DeviceEntry, ShowUser, UserDetails, WrongCodes};

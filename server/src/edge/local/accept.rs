@@ -1,11 +1,12 @@
 //! Identifies the peer of each connection.
 
-use super::{PeerRules, Slots};
+use super::rules::PeerRules;
+use super::slots::Slots;
 use crate::edge::calls::Calls;
 use crate::edge::endpoint::Edge;
 use crate::edge::pool::Pools;
 use crate::edge::source::Source;
-use crate::edge::write_timeout::WriteTimeout;
+use crate::edge::time_limits::TimeLimits;
 use crate::observe::journal::Journal;
 use axum::Router;
 use axum_server::accept::Accept;
@@ -36,7 +37,7 @@ pub(crate) struct PeerAcceptor {
 }
 
 impl<S> Accept<UnixStream, S> for PeerAcceptor {
-    type Stream = WriteTimeout<UnixStream>;
+    type Stream = TimeLimits<UnixStream>;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
@@ -54,7 +55,7 @@ impl<S> Accept<UnixStream, S> for PeerAcceptor {
             };
             let peer = this.peer(peer.uid(), peer.gid()).await;
             let edge = Edge::peer(this.source, peer, this.journal, this.calls, slot);
-            Ok((WriteTimeout::new(stream, this.write_limit), edge.router()))
+            Ok((TimeLimits::new(stream, this.write_limit), edge.router()))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The format of lines on standard error.
 
-use super::{Entry, Level, Value};
+use super::entry::{Entry, Level, Value};
 use std::fmt::Write;
 use std::time::SystemTime;
 use time::OffsetDateTime;

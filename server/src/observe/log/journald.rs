@@ -1,7 +1,7 @@
 //! Sends lines to the journal of systemd by its own protocol, so that one can search for their fields:
 //! `journalctl SECONDER_REQUEST_ID=...`. A text on standard error could only have a priority.
 
-use super::{Entry, Value};
+use super::entry::{Entry, Value};
 use rustix::fs::fstat;
 use std::io;
 use std::os::unix::net::UnixDatagram;

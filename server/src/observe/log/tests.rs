@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use super::entry::Value;
 use super::writer::Output;
 use super::*;
 use serde_json::Value as Json;

@@ -1,8 +1,9 @@
 //! The thread that writes the log, and the lines that wait for it.
 
+use super::entry::{Entry, Level};
+use super::format;
 #[cfg(unix)]
 use super::journald::{self, Journald};
-use super::{Entry, Level, format};
 use std::io::{self, Write};
 #[cfg(unix)]
 use std::path::PathBuf;

@@ -106,7 +106,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn register(&self, registry: &mut Registry) {
+    pub(crate) fn register(&self, registry: &mut Registry) {
         let help = "Requests, by call, application, status, and what became of the code that a call verifies";
         registry.register("requests", help, self.counts.clone());
         let help = "Requests that failed in the service, or in what it depends on, by call";

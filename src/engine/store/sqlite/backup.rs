@@ -46,7 +46,7 @@ impl Sqlite {
             // It could be another file by now.
             self.check()?;
             let part = Part::create(to, &file.path)?;
-            if !copy(&source, &part.path, progress, using)? {
+            if !copy(&source, part.path(), progress, using)? {
                 return Ok(None);
             }
             drop(source);
@@ -99,7 +99,7 @@ fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result
         return Err(Error::storage(format!("{} is empty: it is no copy", copied.display())));
     }
     let part = Part::create(&database, copied)?;
-    if !copy(&source, &part.path, progress, using)? {
+    if !copy(&source, part.path(), progress, using)? {
         return Ok(None);
     }
     drop(source);
@@ -107,8 +107,8 @@ fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result
         part.keep_owner(&database);
     }
     let change = |db: &_| {
-        let spent = spend(db, &part.path, &database, now);
-        spent.map_err(|e| Error::storage(problem(&part.path, &e)))?;
+        let spent = spend(db, part.path(), &database, now);
+        spent.map_err(|e| Error::storage(problem(part.path(), &e)))?;
         let listed = listed_in(&mut Transaction(db));
         check(&listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?)
     };
@@ -228,13 +228,13 @@ fn finish(
     change: impl FnOnce(&Connection) -> Result<()>,
     using: &Using,
 ) -> Result<bool> {
-    let failed = |e: rusqlite::Error| Error::storage(problem(&part.path, &e));
-    let mut db = open(&part.path).map_err(failed)?;
+    let failed = |e: rusqlite::Error| Error::storage(problem(part.path(), &e));
+    let mut db = open(part.path()).map_err(failed)?;
     change(&db)?;
     let Some(found) = check(&mut db, "integrity_check", using).map_err(failed)? else {
         return Ok(false);
     };
-    if found != "ok" || schema::check(&db, &part.path, KNOWN)? != State::Current {
+    if found != "ok" || schema::check(&db, part.path(), KNOWN)? != State::Current {
         return Err(Error::storage(format!(
             "the copy is damaged, as what was copied may be: {found}"
         )));

@@ -396,12 +396,6 @@ pub(super) fn has_open(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|file| is_open(id(&file)))
 }
 
-/// Returns whether the file has this name.
-pub(super) fn is_at(file: &File, path: &Path) -> bool {
-    let of_name = path.symlink_metadata().map(|file| id(&file)).ok();
-    of_name.is_some() && file.metadata().map(|file| id(&file)).ok() == of_name
-}
-
 fn set(file: &File, (l_start, l_len): Bytes, kind: libc::c_int) -> nix::Result<i32> {
     let (l_type, l_whence) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short);
     fcntl(file, FcntlArg::F_OFD_SETLK(&libc::flock { l_type, l_whence, l_start, l_len, l_pid: 0 }))

@@ -9,11 +9,10 @@ use crate::engine::store::migrations::Migration;
 use crate::engine::store::sealing::listed_in;
 use crate::exhausted::exhausted;
 use crate::keyring::KeyId;
-use crate::{Error, Result, links};
+use crate::{Error, Result, files, links};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -299,25 +298,6 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connect
     Connection::open_with_flags(real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
 }
 
-/// Opens a file that exists. A link is an error, because the owner of the folder could lead root to any file by
-/// it; and so is a pipe, which would be waited for.
-pub(super) fn open_plain(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
-    #[cfg(target_os = "linux")]
-    {
-        let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits());
-    }
-    #[cfg(not(target_os = "linux"))]
-    if path.is_symlink() {
-        return Err(ErrorKind::InvalidInput.into());
-    }
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(ErrorKind::InvalidInput.into()),
-    }
-}
-
 /// Creates a missing file, empty and readable only by its owner, independent of the umask. Closing
 /// a file drops all locks of the process on it, so an existing file must be opened by SQLite only,
 /// and other threads must not open a new one before it is closed here.
@@ -325,7 +305,7 @@ pub(super) fn private(path: &Path) -> std::io::Result<()> {
     /// A forked child never waits for this lock, because only a thread that uses a database takes it.
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let file = match create_new(path) {
+    let file = match files::create_private(path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(()),
         made => made?,
     };
@@ -333,27 +313,13 @@ pub(super) fn private(path: &Path) -> std::io::Result<()> {
     sync_folder(path)
 }
 
-/// Creates a file for its owner alone.
-pub(super) fn create_new(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    // Independent of the umask.
-    #[cfg(unix)]
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    Ok(file)
-}
-
 /// Writes to the disk that a folder has this file.
 pub(super) fn sync_folder(of: &Path) -> std::io::Result<()> {
-    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // One that may be written but not read cannot be opened.
-    let Ok(folder) = std::fs::File::open(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
-    match folder.sync_all() {
-        // Not every file system can.
-        Err(e) if e.kind() == ErrorKind::InvalidInput => Ok(()),
+    match files::sync_folder(of) {
+        // One that may be written but not read cannot be opened, and not every file system can do it.
+        Err(e) if [ErrorKind::PermissionDenied, ErrorKind::InvalidInput].contains(&e.kind()) => {
+            Ok(())
+        }
         done => done,
     }
 }

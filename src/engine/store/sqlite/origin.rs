@@ -9,7 +9,8 @@
 //!   written after its commit, so it is never too high.
 
 use super::files::beside;
-use super::open::{create_new, open_plain, sync_folder};
+use super::open::sync_folder;
+use crate::files::{create_private, open_plain};
 use rusqlite::{Connection, OptionalExtension};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -143,7 +144,7 @@ impl Origin {
     pub(super) fn create(&self, db: &Connection) -> rusqlite::Result<()> {
         let number = Known::read(db)?.map(|known| known.number);
         // Without the file, less is noticed, but the database can be used.
-        if let Ok(file) = create_new(&self.mark) {
+        if let Ok(file) = create_private(&self.mark) {
             keep_owner(&file, &self.database);
             let _ = sync_folder(&self.mark);
         }

@@ -1,31 +1,28 @@
-//! Atomic file creation: files get their names only once they are complete.
+//! The copy of a database until it is complete.
 
 use super::failure::cause;
 use super::files::beside;
 use super::held;
-use super::open::{create_new, open_plain};
 use super::origin::{keep_owner, mark_of};
 use super::schema::{HEADER, is_ours};
+use crate::files::{AtomicFile, exists, is_at, open_plain};
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file next to its destination. It is removed unless it is renamed to it.
-pub(super) struct Part {
-    pub(super) path: PathBuf,
-    /// Locked until this process is done with the file or ends: a file without a lock was left by a process that was
-    /// killed.
-    locked: File,
-}
+///
+/// It is locked until this process is done with it or ends: a file without a lock was left by a process that was killed.
+pub(super) struct Part(AtomicFile);
 
 impl Part {
     /// Creates the file for a copy of `source`.
     pub(super) fn create(of: &Path, source: &Path) -> Result<Part> {
         let path = beside(of, "-part");
         for _ in 0..super::files::ATTEMPTS {
-            let locked = match create_new(&path) {
-                Ok(file) => file,
+            let part = match AtomicFile::create(path.clone()) {
+                Ok(part) => part,
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                     remove_left_over(&path, source)?;
                     continue;
@@ -33,53 +30,44 @@ impl Part {
                 Err(e) => return Err(failed(&path, "cannot be created", &e)),
             };
             // Without locks, it is kept from others as long as it exists.
-            if held::lock_written(&locked) == Some(false) {
+            if held::lock_written(part.file()) == Some(false) {
                 return Err(written_by_another(&path));
             }
             // Another process could have taken it for one that was left, before it was locked.
-            if held::is_at(&locked, &path) {
-                return Ok(Part { path, locked });
+            if part.is_there() {
+                return Ok(Part(part));
             }
         }
         Err(written_by_another(&path))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     /// Gives the file to the owner of this one.
     pub(super) fn keep_owner(&self, like: &Path) {
-        keep_owner(&self.locked, like);
+        keep_owner(self.0.file(), like);
     }
 
     /// Writes the content of the file to the disk.
     pub(super) fn sync(&self) -> Result<()> {
-        self.locked.sync_all().map_err(|e| failed(&self.path, "may not be on disk", &e))
+        self.0.file().sync_all().map_err(|e| failed(self.path(), "may not be on disk", &e))
     }
 
     /// Gives the file its name, unless another has got it meanwhile.
     pub(super) fn publish(self, name: &Path) -> Result<()> {
-        match std::fs::hard_link(&self.path, name) {
-            Ok(()) => {
-                // The folder is written to the disk with one of the names.
-                drop(self);
-                sync_folder(name)
-            }
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => refuse_existing(name),
-            // Not every file system has links.
-            Err(_) => refuse_existing(name).and_then(|()| self.replace(name)),
+        match self.0.publish(name) {
+            // The folder is written to the disk with one of the names.
+            Ok(()) => sync_folder(name),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists || exists(name) => refuse_existing(name),
+            Err(e) => Err(failed(name, "cannot be replaced", &e)),
         }
     }
 
     pub(super) fn replace(self, name: &Path) -> Result<()> {
-        std::fs::rename(&self.path, name).map_err(|e| failed(name, "cannot be replaced", &e))?;
+        self.0.replace(name).map_err(|e| failed(name, "cannot be replaced", &e))?;
         sync_folder(name)
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // Once it has its name, another process may have one of its own here.
-        if held::is_at(&self.locked, &self.path) {
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }
 
@@ -114,7 +102,7 @@ fn remove_left_over(path: &Path, source: &Path) -> Result<()> {
             )));
         }
     }
-    if !held::is_at(&file, path) {
+    if !is_at(&file, path) {
         return Ok(());
     }
     if !is_part(&file) {

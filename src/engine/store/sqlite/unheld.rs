@@ -69,10 +69,6 @@ pub(super) fn has_open(_: &Path) -> bool {
     false
 }
 
-pub(super) fn is_at(_: &File, _: &Path) -> bool {
-    true
-}
-
 pub(super) struct Alone;
 
 /// Always succeeds: SQLite alone knows if others have it open, and reports it when the log is
