@@ -10,7 +10,9 @@ mod operations;
 pub mod operator;
 mod store;
 
-pub use self::core::Engine;
+pub use self::core::{
+    AfterAttempt, CALLBACK_LANES, Engine, Lane, LeasedJob, Offered, Prepared, Sender,
+};
 pub use app_settings::{APP_SETTINGS, AppSetting, ApplicationSettings, SettingKind};
 pub use delivery::{
     Deliver, Delivery, Events, Message, Outcome, Post, PushHosts, PushMessage, PushOutcome,
@@ -21,10 +23,7 @@ pub use handlers::approver;
 pub use handlers::audit::{AUDIT_VERDICTS, AuditEntry, AuditFilter, AuditPage};
 pub use handlers::backups::restore;
 pub use handlers::forwarding::{Forwarding, Learned};
-pub use handlers::jobs::{
-    AfterAttempt, CALLBACK_LANES, JobEntry, JobFilter, JobPage, JobStatus, JobsRun, Lane,
-    LeasedJob, Offered, Prepared, Sender,
-};
+pub use handlers::jobs::{JobEntry, JobFilter, JobPage, JobStatus, JobsRun};
 pub use handlers::keys::Resealed;
 pub use handlers::moving::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecordPage};
 pub use handlers::rate::CodesOfHour;

@@ -6,6 +6,7 @@ mod rates;
 mod reached;
 mod refusals;
 mod sandbox;
+mod senders;
 mod steady;
 mod strangers;
 
@@ -14,11 +15,12 @@ pub(super) use known::{By, Known};
 pub(super) use rates::Rates;
 pub(super) use refusals::{APART, Refusals, Row};
 pub(super) use sandbox::{Accepts, Sandbox};
+pub use senders::{AfterAttempt, CALLBACK_LANES, Lane, LeasedJob, Offered, Prepared, Sender};
+pub(super) use senders::{Delivered, Host};
 pub(super) use steady::Steady;
 pub(super) use strangers::Strangers;
 
 use super::delivery::{Events, Post, PushHosts, SendPush};
-use super::handlers::jobs::Sender;
 use super::model::author::Author;
 use super::model::clock::{Clock, Now, Random};
 use super::model::lines::NumberLookup;

@@ -5,9 +5,9 @@ mod checking;
 
 pub(in crate::engine) use checking::{Checked, check_number};
 
-use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
 use crate::calls::*;
+use crate::engine::core::Delivered;
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{self, Now, Time};
 use crate::engine::model::lines::{LineType, PhoneLine};

@@ -3,28 +3,25 @@
 
 mod listing;
 mod managing;
-mod senders;
 mod status;
 
 pub use listing::{JobEntry, JobFilter, JobPage};
 pub(in crate::engine) use listing::{entry, number_of};
-pub(in crate::engine) use senders::Host;
-pub use senders::{AfterAttempt, CALLBACK_LANES, Lane, LeasedJob, Offered, Prepared, Sender};
 pub use status::JobStatus;
 
 use crate::calls::Channel;
-use crate::engine::core::Engine;
-use crate::engine::delivery::{Message, Outcome, SignedCallback, WipedMessage};
+use crate::engine::core::{Delivered, Engine, Lane};
+use crate::engine::delivery::{Outcome, SignedCallback};
 use crate::engine::model::clock::{self, Now};
+use crate::engine::model::jobs::shown_id;
 use crate::engine::model::urls::without_parameters;
 use crate::engine::operations::AppId;
 use crate::engine::operations::applications as stored;
-use crate::engine::operations::jobs::{self, Claimed, Outgoing, Plan};
+use crate::engine::operations::jobs::{self, Claimed, Plan};
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use zeroize::Zeroizing;
 
 /// The header with the id that is the same in all attempts to post a callback.
 const DELIVERY: &str = "Seconder-Delivery";
@@ -32,18 +29,6 @@ const DELIVERY: &str = "Seconder-Delivery";
 const STEP: u32 = 8;
 /// The time that an attempt counts as taking where this process cannot send.
 pub(super) const UNSENT: Duration = Duration::from_secs(30);
-
-/// The outcome of a message for the caller.
-pub(in crate::engine) enum Delivered {
-    /// It was sent.
-    Sent,
-    /// It is still being sent, or further attempts are to come.
-    Queued,
-    /// It failed permanently. The reason is without the code.
-    Failed(String),
-    /// It failed permanently, because the provider refuses the number.
-    NumberRefused,
-}
 
 /// The result of [`Engine::run_jobs`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,13 +109,13 @@ impl Engine {
         Ok(lanes)
     }
 
-    fn claim(&self, lane: &Lane, most: u32) -> Result<jobs::Leased> {
+    pub(in crate::engine) fn claim(&self, lane: &Lane, most: u32) -> Result<jobs::Leased> {
         let (name, plan, now) = (lane.name.clone(), self.plan(&[], lane.lease()), self.now());
         // Usually no job is due, so this begins without the lock that writers take.
         self.look(move |view| jobs::claim(view, &name, most, &plan, now))
     }
 
-    fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
+    pub(in crate::engine) fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
         let leases: Vec<_> = claimed.map(|claimed| claimed.lease).collect();
         if leases.is_empty() {
             return Ok(());
@@ -151,7 +136,13 @@ impl Engine {
 
     /// Signs a callback and sends it. The nonce is the time in seconds, which allows receivers to
     /// check freshness, and a random number, which makes it unique.
-    fn post(&self, claimed: &Claimed, url: &CallbackUrl, body: &str, now: Now) -> Result<Outcome> {
+    pub(in crate::engine) fn post(
+        &self,
+        claimed: &Claimed,
+        url: &CallbackUrl,
+        body: &str,
+        now: Now,
+    ) -> Result<Outcome> {
         let Some(post) = &self.shared.post else {
             let reason = "no way to post callbacks is set".to_owned();
             return Ok(Outcome::NotAttempted { after: None, reason });
@@ -181,7 +172,7 @@ impl Engine {
         let headers = vec![
             (app.settings.names.signature(), signature),
             (app.settings.names.nonce(), nonce),
-            (DELIVERY.to_owned(), id(claimed.lease.job_id)),
+            (DELIVERY.to_owned(), shown_id(claimed.lease.job_id)),
         ];
         let ca_file = app.settings.callback_ca_file.clone();
         let private = app.settings.callback_private;
@@ -215,7 +206,7 @@ impl Engine {
         Lane { name: jobs::callbacks(app), longest_attempt: longest }
     }
 
-    fn plan(&self, routes: &[Lane], lease: Duration) -> Plan {
+    pub(in crate::engine) fn plan(&self, routes: &[Lane], lease: Duration) -> Plan {
         let limited = self.limits().is_some();
         // The next attempt may be by any of the routes.
         let lease = routes.iter().map(Lane::lease).fold(lease, Ord::max);
@@ -233,54 +224,4 @@ impl JobsRun {
             None => {}
         }
     }
-}
-
-/// Returns the message of a job, as it is sent now.
-fn message_of(
-    claimed: &Claimed,
-    outgoing: &Outgoing,
-    code: Option<&Zeroizing<String>>,
-    now: Now,
-) -> WipedMessage {
-    let code = code.map_or("", |code| code.as_str());
-    let left = claimed.deadline.after(now.steady).unwrap_or_default();
-    WipedMessage(Message {
-        id: id(claimed.lease.job_id),
-        to: outgoing.to.clone(),
-        via: channel(outgoing),
-        text: outgoing.text.text(code, left.as_secs()),
-        language: outgoing.text.language.clone(),
-        code: code.to_owned(),
-        expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
-        subject: claimed.lease.subject.clone(),
-    })
-}
-
-fn channel(message: &Outgoing) -> Channel {
-    if message.by_voice { Channel::Call } else { Channel::Sms }
-}
-
-/// Returns the id of a job, as it is shown outside the engine.
-fn id(job_id: i64) -> String {
-    format!("{job_id:016x}")
-}
-
-/// An error that is stored and shown must contain neither the code nor the number.
-fn without_secrets(
-    outcome: Outcome,
-    code: Option<&Zeroizing<String>>,
-    message: &Outgoing,
-) -> Outcome {
-    let code = code.map_or("", |code| code.as_str());
-    let clean = |reason: String| {
-        if !code.is_empty() && reason.contains(code) {
-            return "the delivery failed with a message that contains the code".to_owned();
-        }
-        let digits = message.to.trim_start_matches('+');
-        match digits.is_empty() {
-            true => reason,
-            false => reason.replace(&message.to, &message.masked).replace(digits, &message.masked),
-        }
-    };
-    outcome.map_reason(clean)
 }

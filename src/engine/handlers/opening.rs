@@ -1,10 +1,9 @@
 //! Opening the engine of a database.
 
-use super::jobs::Host;
 use super::{applications, keys, settings};
 use crate::Result;
 use crate::engine::core::{
-    Engine, KeyHashes, Known, Rates, Refusals, Sandbox, Shared, Steady, Strangers,
+    Engine, Host, KeyHashes, Known, Rates, Refusals, Sandbox, Shared, Steady, Strangers,
 };
 use crate::engine::delivery::{self, Deliver, Spool};
 use crate::engine::handlers::settings::EngineSettings;

@@ -3,8 +3,8 @@
 use super::applications;
 use crate::engine::app_settings::AppSettings;
 use crate::engine::core::Sandbox;
+use crate::engine::core::Sender;
 use crate::engine::delivery::{Deliver, Events, Post, PushHosts, SendPush};
-use crate::engine::handlers::jobs::Sender;
 use crate::engine::model::author::Author;
 use crate::engine::model::clock::{Clock, Random, System, Time};
 use crate::engine::model::lines::NumberLookup;

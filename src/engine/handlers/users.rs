@@ -2,9 +2,9 @@
 
 pub(in crate::engine) mod numbers;
 
-use super::jobs::Delivered;
 use super::lines::{InUse, Purpose};
 use crate::calls::*;
+use crate::engine::core::Delivered;
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::phones::{self, Phone};

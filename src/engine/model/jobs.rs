@@ -97,6 +97,11 @@ impl FromStr for JobState {
 
 crate::model::serde_by!(from_text, serialize_str(name): JobState);
 
+/// Returns the id of a job, as it is shown outside the engine.
+pub(in crate::engine) fn shown_id(job_id: i64) -> String {
+    format!("{job_id:016x}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,8 @@
 //! Approval requests and the callbacks that report the responses.
 
 use super::audit::Trail;
-use super::jobs::{self, Claimed, NewJob, What};
+use super::jobs::carried::What;
+use super::jobs::job::{self, Claimed, NewJob};
 use super::lookups::{self, Kind};
 use super::pushes::{self, About, NewPushes};
 use super::verify::Barred;
@@ -413,10 +414,10 @@ fn report(
         kind: JobKind::Callback,
         action: "",
         what: What::Callback { url, body },
-        lane: jobs::callbacks(response.app),
+        lane: job::callbacks(response.app),
         lease,
         deadline: response.now.steady.plus(CALLBACK_LIFE),
         now: response.now,
     };
-    jobs::add(view, new_job)
+    job::add(view, new_job)
 }

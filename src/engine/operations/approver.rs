@@ -3,7 +3,7 @@
 
 use super::audit::Trail;
 use super::factors::{self, Credential, NewAuthenticator, NewDevice};
-use super::jobs::Claimed;
+use super::jobs::job::Claimed;
 use super::pushes::{self, About, NewPushes};
 use super::{AppId, user};
 use crate::engine::model::clock::Now;

@@ -3,7 +3,8 @@
 use super::audit::{AuditVerdict, Noted};
 use super::budgets::{Over, Sending};
 use super::completions::{self, Paused};
-use super::jobs::{self, Claimed, NewJob, Outgoing, What};
+use super::jobs::carried::{Outgoing, What};
+use super::jobs::job::{self, Claimed, NewJob};
 use super::verify::{Barred, Factor};
 use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::model::clock::{Now, Time};
@@ -127,7 +128,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     let (job_id, lane, lease) = issue.job.clone();
     code.route = Some(lane.clone());
     let code_sent = Some(Zeroizing::new(code.code.get()?.clone()));
-    let message = jobs::add(
+    let message = job::add(
         view,
         NewJob {
             subject: &issue.subject,

@@ -2,7 +2,7 @@
 //! code, so it leaves the database once, and only while the code is of use.
 
 use super::codes::is_code;
-use super::jobs::{What, what};
+use super::jobs::carried::{What, what};
 use crate::engine::model::clock::Now;
 use crate::engine::store::{Decided, Document, Job, Sealed, View};
 use crate::model::Secret;

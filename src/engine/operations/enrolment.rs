@@ -2,7 +2,8 @@
 
 use super::approver::{self, NewInvitation};
 use super::budgets::{Over, Sending};
-use super::jobs::{self, Claimed, NewJob, Outgoing, What};
+use super::jobs::carried::{Outgoing, What};
+use super::jobs::job::{self, Claimed, NewJob};
 use super::lookups::{self, Kind};
 use super::users::user_id;
 use super::{AppId, Subject, USERS, count, count_users, finding, next_id};
@@ -108,7 +109,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
                     deadline: new.now.steady.plus(limits::CODE_LIFE),
                     now: new.now,
                 };
-                Ok(Box::new(jobs::add(view, new_job)?))
+                Ok(Box::new(job::add(view, new_job)?))
             }
         });
     }

@@ -1,6 +1,6 @@
 //! Changes of users' phone numbers.
 
-use super::jobs::Claimed;
+use super::jobs::job::Claimed;
 use super::lookups::{self, Kind};
 use super::pushes::{self, About, NewPushes};
 use super::{AppId, Subject, browsers, enrolment, finding, forwarding, user};

@@ -1,6 +1,7 @@
 //! Push messages to the devices of a user: one job for each device with a subscription.
 
-use super::jobs::{self, Claimed, NewJob, Notice, What};
+use super::jobs::carried::{Notice, What};
+use super::jobs::job::{self, Claimed, NewJob};
 use super::{AppId, Subject};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::jobs::JobKind;
@@ -51,12 +52,12 @@ pub(in crate::engine) fn add(
             kind: JobKind::Push,
             action: "",
             what: What::Push { device: device.device_id, notice },
-            lane: jobs::PUSHES.to_owned(),
+            lane: job::PUSHES.to_owned(),
             lease: new.lease,
             deadline,
             now: new.now,
         };
-        claimed.push(jobs::add(view, job)?);
+        claimed.push(job::add(view, job)?);
     }
     Ok(claimed)
 }

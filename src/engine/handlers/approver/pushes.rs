@@ -1,8 +1,9 @@
 //! Push messages to devices (RFC 8030): subscriptions, and the content of a message.
 
-use super::super::jobs::{Lane, UNSENT};
+use super::super::jobs::UNSENT;
 use super::{Published, misleads, origin};
 use crate::engine::core::Engine;
+use crate::engine::core::Lane;
 use crate::engine::delivery::Outcome;
 use crate::engine::delivery::{PushMessage, PushOutcome};
 use crate::engine::model::clock::Now;

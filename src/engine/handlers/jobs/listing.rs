@@ -2,7 +2,7 @@
 
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::jobs::{JobKind, JobState};
+use crate::engine::model::jobs::{JobKind, JobState, shown_id};
 use crate::engine::operations::jobs as stored;
 use crate::engine::operations::jobs::{DEAD, FAILED, SENT, What};
 use crate::engine::store::Job;
@@ -340,7 +340,7 @@ pub(in crate::engine) fn entry(job: &Job, now: Now) -> JobEntry {
     let state = stored::state(job, now);
     let is_over = ended.is_some();
     JobEntry {
-        id: super::id(job.job_id),
+        id: shown_id(job.job_id),
         kind: job.kind,
         state,
         route: if is_over { &job.route } else { &job.lane }.clone(),

@@ -1,6 +1,5 @@
 //! Operations on a job by an operator.
 
-use super::channel;
 use super::listing::{JobEntry, entry};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
@@ -25,7 +24,7 @@ impl Engine {
         let job = self.find_job(id)?.ok_or_else(|| refused(id, Refused::Gone, self.now()))?;
         let routes = match stored::what(&job) {
             Ok(What::Message { message, .. }) => {
-                self.shared.sender.routes(&message.to, channel(&message))
+                self.shared.sender.routes(&message.to, message.channel())
             }
             _ => Vec::new(),
         };

@@ -1,5 +1,6 @@
 //! Job payloads: a message, a callback or a push message, sealed in its row.
 
+use crate::calls::Channel;
 use crate::engine::model::jobs::JobKind;
 use crate::engine::model::texts::Wording;
 use crate::engine::store::{Job, Sealed};
@@ -77,6 +78,13 @@ pub(in crate::engine) struct Outgoing {
     /// The user's address in the call, for the audit of the message's delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::engine) user_ip: Option<String>,
+}
+
+impl Outgoing {
+    /// Returns the channel by which it goes.
+    pub(in crate::engine) fn channel(&self) -> Channel {
+        if self.by_voice { Channel::Call } else { Channel::Sms }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

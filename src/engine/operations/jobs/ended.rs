@@ -4,9 +4,9 @@ use super::super::audit::{AuditVerdict, Author, Noted, Trail};
 use super::super::budgets::Sending;
 use super::super::verify::Factor;
 use super::super::{AppId, Subject, applications, codes, completions, pushes};
-use super::{
-    DEAD, FAILED, Notice, Outgoing, Plan, SENT, What, free, receipts, unless_damaged, user_id, what,
-};
+use super::carried::{Notice, Outgoing, What, what};
+use super::job::{DEAD, FAILED, Plan, SENT, free, unless_damaged, user_id};
+use super::receipts;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::LONGEST_CODE_LIFE;

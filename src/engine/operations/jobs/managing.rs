@@ -2,8 +2,11 @@
 
 use super::super::audit::{AuditVerdict, Noted, Trail};
 use super::super::budgets::Over;
+use super::carried::{Outgoing, What, what};
 use super::ended::{Undelivered, give_up, note_ambiguous, sending};
-use super::{Outgoing, PUSHES, Plan, What, callbacks, free, is_wanted, state, user_id, what};
+use super::job::{PUSHES, Plan, callbacks, free, user_id};
+use super::reading::state;
+use super::wanted::is_wanted;
 use crate::engine::model::clock::Now;
 use crate::engine::model::jobs::JobKind;
 use crate::engine::model::jobs::JobState;

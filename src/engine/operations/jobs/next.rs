@@ -1,6 +1,6 @@
 //! Retry schedule: the time and the route of the next attempt.
 
-use super::Plan;
+use super::job::Plan;
 use super::known::{KnownRoutes, RouteState};
 use crate::engine::delivery::Outcome;
 use crate::engine::model::clock::{Now, Time};

@@ -1,7 +1,7 @@
 //! Reading jobs, for operators.
 
 use super::super::Subject;
-use super::{DEAD, FAILED, SENT};
+use super::job::{DEAD, FAILED, SENT};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::jobs::JobState;
 use crate::engine::store::{Decided, Due, Job, Page, View};

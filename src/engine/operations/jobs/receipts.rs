@@ -6,7 +6,7 @@
 use super::super::Subject;
 use super::super::audit::Author;
 use super::ended::{Undelivered, note};
-use super::{SENT, unless_damaged};
+use super::job::{SENT, unless_damaged};
 use crate::engine::delivery::Delivery;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::store::{Decided, Job, Receipt, View};

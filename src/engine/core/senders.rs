@@ -1,19 +1,19 @@
 //! Senders: they claim jobs, send them, and report the outcomes.
 
-use super::{Delivered, message_of, without_secrets};
+use super::Engine;
 #[cfg(doc)]
 use crate::Error;
 use crate::Result;
 use crate::calls::Channel;
-use crate::engine::core::Engine;
-use crate::engine::delivery::WipedMessage;
-use crate::engine::delivery::{Deliver, Outcome};
-use crate::engine::model::jobs::JobKind;
-use crate::engine::operations::jobs::{self, Claimed, Ended, What};
+use crate::engine::delivery::{Deliver, Message, Outcome, WipedMessage};
+use crate::engine::model::clock::Now;
+use crate::engine::model::jobs::{JobKind, shown_id};
+use crate::engine::operations::jobs::{self, Claimed, Ended, Outgoing, What};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// The time that a call waits for another thread: beyond it, the message is on its way, or has to be repeated.
 const CALL_WAITS: Duration = Duration::from_secs(5);
@@ -105,6 +105,18 @@ pub enum AfterAttempt {
     Stale,
 }
 
+/// The outcome of a message for the caller.
+pub(in crate::engine) enum Delivered {
+    /// It was sent.
+    Sent,
+    /// It is still being sent, or further attempts are to come.
+    Queued,
+    /// It failed permanently. The reason is without the code.
+    Failed(String),
+    /// It failed permanently, because the provider refuses the number.
+    NumberRefused,
+}
+
 impl Engine {
     /// Sends something that was leased, and returns what its call replies.
     pub(in crate::engine) fn send(&self, claimed: Claimed) -> Result<Delivered> {
@@ -121,7 +133,7 @@ impl Engine {
     }
 
     /// Sends something that was leased on this thread. Returns the outcome, unless there is nothing to send.
-    pub(super) fn send_here(&self, claimed: Claimed) -> Result<Option<Delivered>> {
+    pub(in crate::engine) fn send_here(&self, claimed: Claimed) -> Result<Option<Delivered>> {
         let (done, outcome) = sync_channel(1);
         self.shared.sender.send(self.leased(claimed, Some(done)))?;
         Ok(outcome.try_recv().ok())
@@ -309,4 +321,45 @@ impl Sender for Host {
     fn housekeep(&self) {
         self.0.housekeep();
     }
+}
+
+/// Returns the message of a job, as it is sent now.
+fn message_of(
+    claimed: &Claimed,
+    outgoing: &Outgoing,
+    code: Option<&Zeroizing<String>>,
+    now: Now,
+) -> WipedMessage {
+    let code = code.map_or("", |code| code.as_str());
+    let left = claimed.deadline.after(now.steady).unwrap_or_default();
+    WipedMessage(Message {
+        id: shown_id(claimed.lease.job_id),
+        to: outgoing.to.clone(),
+        via: outgoing.channel(),
+        text: outgoing.text.text(code, left.as_secs()),
+        language: outgoing.text.language.clone(),
+        code: code.to_owned(),
+        expires_at: if code.is_empty() { 0 } else { now.shown(claimed.deadline).seconds() },
+        subject: claimed.lease.subject.clone(),
+    })
+}
+
+/// An error that is stored and shown must contain neither the code nor the number.
+fn without_secrets(
+    outcome: Outcome,
+    code: Option<&Zeroizing<String>>,
+    message: &Outgoing,
+) -> Outcome {
+    let code = code.map_or("", |code| code.as_str());
+    let clean = |reason: String| {
+        if !code.is_empty() && reason.contains(code) {
+            return "the delivery failed with a message that contains the code".to_owned();
+        }
+        let digits = message.to.trim_start_matches('+');
+        match digits.is_empty() {
+            true => reason,
+            false => reason.replace(&message.to, &message.masked).replace(digits, &message.masked),
+        }
+    };
+    outcome.map_reason(clean)
 }
