@@ -1,7 +1,8 @@
 //! Invitations: a code, typed or in a link, by which a user registers a device.
 
 use super::super::authenticators;
-use super::{Published, Refused, hash_of, is_now};
+use super::published::{Published, hash_of, is_now};
+use super::refused::Refused;
 use crate::calls::{DeviceInvited, InviteDevice};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Random;
@@ -164,7 +165,7 @@ impl Engine {
             application,
             account: approvals::masked(&account),
             codes: CodesOfDevice {
-                secret: super::text_of(&codes.secret),
+                secret: super::published::text_of(&codes.secret),
                 digits: codes.digits,
                 period: codes.period,
             },

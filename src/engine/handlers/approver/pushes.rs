@@ -1,7 +1,8 @@
 //! Push messages to devices (RFC 8030): subscriptions, and the content of a message.
 
 use super::super::jobs::UNSENT;
-use super::{Published, misleads, origin};
+use super::invitations::misleads;
+use super::published::{Published, origin};
 use crate::engine::core::Engine;
 use crate::engine::core::Lane;
 use crate::engine::delivery::Outcome;
@@ -143,7 +144,7 @@ impl Engine {
     /// Returns the header that identifies the service to a push service (RFC 8292): its VAPID
     /// token.
     fn authorization(&self, approver: &Published, endpoint: &str, now: Now) -> Result<String> {
-        let audience = super::origin(endpoint);
+        let audience = super::published::origin(endpoint);
         self.shared.push_tokens.get(
             approver.row.push_key.get()?,
             &audience,

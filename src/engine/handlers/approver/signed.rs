@@ -2,7 +2,9 @@
 
 use super::super::approvals::{ApprovalResponse, Decision, Responder};
 use super::invitations::{language, name};
-use super::{Published, Refused, Subscription, hash_of, is_now};
+use super::published::{Published, hash_of, is_now};
+use super::pushes::Subscription;
+use super::refused::Refused;
 use crate::calls::ApprovalStatus;
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;

@@ -213,7 +213,7 @@ fn of_uri(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
         Err(error) => {
             let field = format!("{}otpauth", fields.place);
             fields.add(match source::is_hotp(&uri) {
-                true => Problem::new(field, source::HOTP),
+                true => Problem::new(field, source::app::HOTP),
                 false => Problem::of(&error, &field),
             });
             None

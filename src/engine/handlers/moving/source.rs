@@ -1,5 +1,6 @@
 //! Files in which other programs keep the secrets of authenticator apps, read as users to import.
 
+pub(super) mod app;
 mod freeotp;
 mod migration;
 mod tables;
@@ -8,13 +9,10 @@ mod uris;
 use crate::engine::model::records::Problem;
 use crate::otp::Algorithm;
 use crate::{Error, Result};
+use app::{SourceApp, named, problem};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
-use zeroize::Zeroizing;
-
-/// The reason why an app is left out whose codes come from a counter.
-pub(super) const HOTP: &str = "is HOTP, whose codes come from a counter: only TOTP is supported, so this user enrols a new app";
 
 /// The format of a file of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,26 +44,6 @@ pub struct SourceOptions {
 /// The number of a line, and the fields of a user for [`UserRecord::read`](super::UserRecord::read). In JSON, entries
 /// are counted instead of lines.
 pub type SourceLine = (u64, std::result::Result<Map<String, Value>, Problem>);
-
-/// An app of a file.
-struct SourceApp {
-    line: u64,
-    /// The text by which apps belong to the same user.
-    owner: String,
-    /// The field and the value that identify the user.
-    user: (&'static str, String),
-    issuer: Option<String>,
-    app: std::result::Result<App, Problem>,
-}
-
-struct App {
-    secret: Zeroizing<Vec<u8>>,
-    digits: u64,
-    period: u64,
-    algorithm: Algorithm,
-    label: Option<String>,
-    last_step: Option<u64>,
-}
 
 impl FromStr for SourceFormat {
     type Err = Error;
@@ -165,20 +143,6 @@ fn wrong(parameter: &'static str, reason: &'static str) -> Error {
     Error::invalid_argument(parameter, reason)
 }
 
-/// Returns the field of a text that identifies a user.
-fn named(text: &str) -> (&'static str, String) {
-    let field = match text {
-        text if text.starts_with('+') => "phone",
-        text if text.contains('@') => "email",
-        _ => "login",
-    };
-    (field, text.to_owned())
-}
-
-fn problem(reason: impl Into<String>) -> Problem {
-    Problem::new("", reason)
-}
-
 /// Returns the apps of the issuer that was asked for. The export of a phone has the accounts of its owner everywhere,
 /// and the secrets of other services must open no door here.
 fn of_one_issuer(
@@ -244,25 +208,4 @@ fn users(found: Vec<SourceApp>) -> Vec<SourceLine> {
     lines.extend(users.into_iter().map(fields));
     lines.sort_by_key(|(line, _)| *line);
     lines
-}
-
-impl App {
-    /// Returns an app with these values, and the defaults of all others.
-    fn new(secret: Zeroizing<Vec<u8>>) -> App {
-        let algorithm = Algorithm::default();
-        App { secret, digits: 6, period: 30, algorithm, label: None, last_step: None }
-    }
-
-    fn fields(self) -> Value {
-        let hex: String = self.secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        let fields: [(&str, Value); 6] = [
-            ("secret_hex", hex.into()),
-            ("digits", self.digits.into()),
-            ("period", self.period.into()),
-            ("algorithm", self.algorithm.name().into()),
-            ("label", self.label.into()),
-            ("last_step", self.last_step.into()),
-        ];
-        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
-    }
 }

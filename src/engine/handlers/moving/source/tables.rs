@@ -1,7 +1,7 @@
 //! Text files of PAM modules and of privacyIDEA.
 
 use super::super::fields::bytes_of_hex;
-use super::{App, HOTP, SourceApp, named, problem};
+use super::app::{App, HOTP, SourceApp, named, problem};
 use crate::engine::handlers::moving::Problem;
 use crate::otp::{Algorithm, decode_secret};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Lines of `otpauth:` URIs, of one user or of the user in the label.
 
+use super::app::{App, HOTP, SourceApp, named, problem};
 use super::migration::{self, Entry, Kind};
-use super::{App, HOTP, SourceApp, named, problem};
 use crate::engine::handlers::moving::Problem;
 use crate::otp::Totp;
 use crate::wire::form;
