@@ -5,7 +5,7 @@ use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::Engine;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
-use crate::engine::model::{limits, rejections};
+use crate::engine::model::rejections;
 use crate::engine::operations::finding::{self, Place, Query};
 use crate::engine::operations::verify::{Barred, Factor};
 use crate::engine::operations::{applications, listing};
@@ -223,7 +223,7 @@ fn wrong_codes(row: &User, now: Now) -> Vec<WrongCodes> {
     ];
     let wrong = factors.into_iter().map(|(of, factor)| {
         let wrong = row.wrong(factor);
-        let barred = wrong.bar(limits::delay, now);
+        let barred = wrong.bar(now);
         let until = match barred {
             Some(Barred::Until(until)) => Some(now.shown(until).seconds()),
             _ => None,
