@@ -4,12 +4,12 @@ use super::audit::{AuditVerdict, Noted};
 use super::budgets::{Over, Sending};
 use super::completions::{self, Paused};
 use super::jobs::{self, Claimed, NewJob, Outgoing, What};
-use super::verify::{Barred, Factor};
+use super::verify::{Barred, Factor, WrongAnswers};
 use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::JobKind;
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
-use crate::engine::store::{Application, Decided, NumberCheck, SentCode, View};
+use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
+use crate::engine::store::{Application, Decided, FactorState, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -155,20 +155,21 @@ fn has_moved(view: &mut View, issue: &IssueCode) -> Decided<bool> {
 /// Is set if no code of the subject is looked at for long. A wait of minutes may have ended before the
 /// user types the code.
 fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
-    match &issue.subject {
+    let key = issue.subject.key();
+    view.ask::<FactorState>((key.clone(),));
+    let (account, locked) = match &issue.subject {
         Subject::User(app, user_id) => {
             let Some(user) = user(view, *app, *user_id)? else { return Ok(None) };
-            let locked = user.wrong(Factor::Code).are_too_many();
-            Ok(user.bar().or(locked.then_some(Barred::Locked)))
+            (user.bar(), Some(Barred::Locked))
         }
         Subject::Phone(..) => {
-            let check = view.get::<NumberCheck>((issue.subject.key(),))?;
-            let locked = check.filter(|check| {
-                check.wrong_codes >= MOST_WRONG && check.forget_at > issue.now.steady
-            });
-            Ok(locked.map(|check| Barred::Until(check.forget_at)))
+            let check = view.get::<NumberCheck>((key.clone(),))?;
+            let until = check.map(|check| check.forget_at).filter(|at| *at > issue.now.steady);
+            (None, until.map(Barred::Until))
         }
-    }
+    };
+    let wrong = WrongAnswers::of(&view.all::<FactorState>((key,))?, Factor::Code);
+    Ok(account.or(locked.filter(|_| wrong.are_too_many())))
 }
 
 /// Returns when the next message is accepted. It has to wait for the end of the cool-down and, if

@@ -2,11 +2,11 @@
 
 use super::lookups::{self, Kind};
 use super::users::{self, Profile};
-use super::verify::Factor;
-use super::{AppId, DEVICES, browsers, next_id, recovery, user};
+use super::verify::{Factor, WrongAnswers};
+use super::{AppId, DEVICES, Subject, browsers, next_id, recovery, user};
 use crate::Result;
 use crate::engine::model::clock::Now;
-use crate::engine::store::{Authenticator, Decided, Device, OfflineUse, User, View};
+use crate::engine::store::{Authenticator, Decided, Device, FactorState, OfflineUse, User, View};
 use crate::model::{DeviceId, UserId};
 use crate::otp::{Algorithm, Totp};
 use zeroize::Zeroizing;
@@ -70,10 +70,10 @@ pub(in crate::engine) fn find(
     app: AppId,
     user_id: UserId,
 ) -> Decided<Option<(Profile, Factors)>> {
+    view.ask::<FactorState>((Subject::key_of(user_id),));
     let Some(profile) = users::profile(view, app, user_id)? else { return Ok(None) };
-    let row = user(view, app, user_id)?;
-    let locked =
-        |factor: &Factor| row.as_ref().is_some_and(|row| row.wrong(*factor).are_too_many());
+    let wrong = view.all::<FactorState>((Subject::key_of(user_id),))?;
+    let locked = |factor: &Factor| WrongAnswers::of(&wrong, *factor).are_too_many();
     let authenticators = view.all::<Authenticator>((user_id.get(),))?;
     let factors = Factors {
         locked: Factor::ALL.into_iter().filter(locked).collect(),

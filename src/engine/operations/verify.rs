@@ -160,7 +160,7 @@ pub(in crate::engine) fn check(
 mod tests {
     use super::*;
     use crate::engine::model::limits;
-    use crate::engine::store::{Memory, NumberCheck, SentCode, Store};
+    use crate::engine::store::{FactorState, Memory, NumberCheck, SentCode, Store};
     use std::sync::atomic::{AtomicI64, Ordering};
 
     const END: Time = Time(3_600_000);
@@ -193,8 +193,6 @@ mod tests {
                 expires_at: END,
                 forget_at: END,
                 verified: false,
-                wrong_codes: 0,
-                wrong_codes_at: None,
             });
             Ok(())
         });
@@ -224,9 +222,9 @@ mod tests {
 
     fn tries(store: &Store) -> (Vec<u32>, u32) {
         let found = store.look(|view| {
-            let codes = view.all::<SentCode>((subject().key(),))?;
-            let wrong = view.get::<NumberCheck>((subject().key(),))?;
-            Ok((codes, wrong.map_or(0, |check| check.wrong_codes)))
+            let wrong = view.all::<FactorState>((subject().key(),))?;
+            let wrong = WrongAnswers::of(&wrong, Factor::Code).in_a_row;
+            Ok((view.all::<SentCode>((subject().key(),))?, wrong))
         });
         let (codes, wrong) = found.unwrap();
         (codes.iter().map(|code| code.wrong_tries).collect(), wrong)

@@ -2,22 +2,22 @@
 
 use super::guess::Charge;
 use super::state::{EnrolledApp, Owner, VerifyState};
-use super::{Counted, Match, WrongAnswers};
+use super::{Counted, Match};
 use crate::engine::model::clock::Now;
 use crate::engine::operations::{Subject, browsers, completions, count};
-use crate::engine::store::{Decided, RecoveryCode, View};
+use crate::engine::store::{Decided, FactorState, RecoveryCode, View};
 use crate::model::UserId;
 
 /// Counts a wrong guess for each factor, and takes a try from each code that it was compared with.
-pub(super) fn charge(view: &mut View, mut state: VerifyState, charge: Charge, now: Now) {
+pub(super) fn charge(view: &mut View, state: VerifyState, charge: Charge, now: Now) {
     for factor in charge.factors {
-        state.set_wrong(factor, state.wrong(factor).one_more(now));
+        let wrong = state.wrong(factor).in_a_row.saturating_add(1);
+        view.put(FactorState::new(state.subject.key(), factor, wrong, now));
     }
-    for mut code in state.codes.drain(..).filter(|code| charge.actions.contains(&code.action)) {
+    for mut code in state.codes.into_iter().filter(|code| charge.actions.contains(&code.action)) {
         code.wrong_tries += 1;
         view.put(code);
     }
-    put_owner(view, state);
 }
 
 /// Uses a code up, so that it is not accepted again, and applies the other effects of a right code.
@@ -59,29 +59,25 @@ pub(super) fn spend(
         // It was spent before, and lets nobody in.
         Match::Shown { .. } => return Ok(()),
     }
-    state.set_wrong(found.factor(), WrongAnswers::default());
-    match &mut state.owner {
-        Owner::User(user) => {
-            user.confirmed = true;
-            user.sms_used |= matches!(found, Match::Code { .. });
-        }
-        Owner::Number(Some(check)) => check.verified = true,
-        Owner::Number(None) => {}
-    }
+    let of_factor = |row: &&FactorState| row.factor == found.factor().name();
+    state.wrong.iter().filter(of_factor).for_each(|row| view.delete(row));
     if let Subject::User(_, user_id) = &state.subject {
         forget_where_lost(view, *user_id, &state.authenticators, found);
     }
     count(view, state.subject.app(), now, |counted| counted.auths += 1);
-    put_owner(view, state);
-    Ok(())
-}
-
-fn put_owner(view: &mut View, state: VerifyState) {
     match state.owner {
-        Owner::User(user) => view.put(user),
-        Owner::Number(Some(check)) => view.put(check),
+        Owner::User(mut user) => {
+            user.confirmed = true;
+            user.sms_used |= matches!(found, Match::Code { .. });
+            view.put(user);
+        }
+        Owner::Number(Some(mut check)) => {
+            check.verified = true;
+            view.put(check);
+        }
         Owner::Number(None) => {}
     }
+    Ok(())
 }
 
 /// Forgets the user's browsers where a phone has probably been lost, with one on it that is remembered.

@@ -4,7 +4,7 @@ use super::{Barred, Counted, Factor, Guess, WrongAnswers};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::operations::{Subject, offline, user};
 use crate::engine::store::{
-    Authenticator, Decided, NumberCheck, RecoveryCode, SentCode, User, View,
+    Authenticator, Decided, FactorState, NumberCheck, RecoveryCode, SentCode, User, View,
 };
 
 /// Everything that a code can be compared with.
@@ -14,6 +14,7 @@ pub(super) struct VerifyState {
     pub(super) codes: Vec<SentCode>,
     /// Oldest first.
     pub(super) authenticators: Vec<EnrolledApp>,
+    pub(super) wrong: Vec<FactorState>,
     /// Loaded for a guess at one of them only.
     pub(super) recovery: Vec<RecoveryCode>,
 }
@@ -73,23 +74,7 @@ impl VerifyState {
     }
 
     pub(super) fn wrong(&self, factor: Factor) -> WrongAnswers {
-        match &self.owner {
-            Owner::User(user) => user.wrong(factor),
-            Owner::Number(Some(check)) => {
-                WrongAnswers { in_a_row: check.wrong_codes, last_at: check.wrong_codes_at }
-            }
-            Owner::Number(None) => WrongAnswers::default(),
-        }
-    }
-
-    pub(super) fn set_wrong(&mut self, factor: Factor, wrong: WrongAnswers) {
-        match &mut self.owner {
-            Owner::User(user) => user.set_wrong(factor, wrong),
-            Owner::Number(Some(check)) => {
-                (check.wrong_codes, check.wrong_codes_at) = (wrong.in_a_row, wrong.last_at);
-            }
-            Owner::Number(None) => {}
-        }
+        WrongAnswers::of(&self.wrong, factor)
     }
 }
 
@@ -101,11 +86,13 @@ pub(super) fn state(
 ) -> Decided<Option<VerifyState>> {
     let key = subject.key();
     view.ask::<SentCode>((key.clone(),));
+    view.ask::<FactorState>((key.clone(),));
     let mut state = VerifyState {
         subject: subject.clone(),
         owner: Owner::Number(None),
         codes: Vec::new(),
         authenticators: Vec::new(),
+        wrong: Vec::new(),
         recovery: Vec::new(),
     };
     match subject {
@@ -131,6 +118,7 @@ pub(super) fn state(
             state.owner = Owner::Number(view.get::<NumberCheck>((key.clone(),))?);
         }
     }
-    state.codes = view.all::<SentCode>((key,))?;
+    state.codes = view.all::<SentCode>((key.clone(),))?;
+    state.wrong = view.all::<FactorState>((key,))?;
     Ok(Some(state))
 }

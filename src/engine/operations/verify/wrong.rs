@@ -3,7 +3,7 @@
 use super::Factor;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::limits::{self, MOST_WRONG};
-use crate::engine::store::User;
+use crate::engine::store::{FactorState, User};
 
 /// The consecutive wrong codes of a factor since its last right one.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -37,6 +37,15 @@ impl Barred {
 }
 
 impl WrongAnswers {
+    /// Returns the wrong codes of a factor, by the rows of a subject.
+    pub(in crate::engine) fn of(rows: &[FactorState], factor: Factor) -> WrongAnswers {
+        let row = rows.iter().find(|row| row.factor == factor.name());
+        row.map_or_else(WrongAnswers::default, |row| WrongAnswers {
+            in_a_row: row.wrong_in_a_row,
+            last_at: Some(row.wrong_at),
+        })
+    }
+
     pub(in crate::engine) fn are_too_many(self) -> bool {
         self.in_a_row >= MOST_WRONG
     }
@@ -52,10 +61,6 @@ impl WrongAnswers {
         let next = (!delay.is_zero()).then(|| last.plus(delay));
         next.filter(|next| *next > now.steady).map(Barred::Until)
     }
-
-    pub(super) fn one_more(self, now: Now) -> WrongAnswers {
-        WrongAnswers { in_a_row: self.in_a_row.saturating_add(1), last_at: Some(now.steady) }
-    }
 }
 
 impl User {
@@ -63,42 +68,17 @@ impl User {
     pub(in crate::engine) fn bar(&self) -> Option<Barred> {
         self.locked_at.map(|_| Barred::Account)
     }
+}
 
-    pub(in crate::engine) fn wrong(&self, factor: Factor) -> WrongAnswers {
-        let (in_a_row, last_at) = match factor {
-            Factor::Code => (self.wrong_codes, self.wrong_codes_at),
-            Factor::Authenticator => (self.wrong_app_codes, self.wrong_app_codes_at),
-            Factor::Recovery => (self.wrong_recovery_codes, self.wrong_recovery_codes_at),
-        };
-        WrongAnswers { in_a_row, last_at }
+impl FactorState {
+    /// Returns the row after so many wrong codes.
+    pub(super) fn new(subject: String, factor: Factor, wrong_in_a_row: u32, now: Now) -> Self {
+        let factor = factor.name().to_owned();
+        FactorState { subject, factor, wrong_in_a_row, wrong_at: now.steady }
     }
 
-    /// Has no code of a factor be looked at until the user is unlocked.
-    pub(in crate::engine) fn lock(&mut self, factor: Factor, now: Now) {
-        let wrong = WrongAnswers { in_a_row: MOST_WRONG, last_at: Some(now.steady) };
-        self.set_wrong(factor, wrong);
-    }
-
-    /// Restarts the counts of every factor.
-    pub(in crate::engine) fn unlock(&mut self) {
-        for factor in [Factor::Code, Factor::Authenticator, Factor::Recovery] {
-            self.set_wrong(factor, WrongAnswers::default());
-        }
-    }
-
-    pub(super) fn set_wrong(
-        &mut self,
-        factor: Factor,
-        WrongAnswers { in_a_row, last_at }: WrongAnswers,
-    ) {
-        match factor {
-            Factor::Code => (self.wrong_codes, self.wrong_codes_at) = (in_a_row, last_at),
-            Factor::Authenticator => {
-                (self.wrong_app_codes, self.wrong_app_codes_at) = (in_a_row, last_at);
-            }
-            Factor::Recovery => {
-                (self.wrong_recovery_codes, self.wrong_recovery_codes_at) = (in_a_row, last_at);
-            }
-        }
+    /// Returns the row that has no code of a factor be looked at until the user is unlocked.
+    pub(in crate::engine) fn locked(subject: String, factor: Factor, now: Now) -> Self {
+        FactorState::new(subject, factor, MOST_WRONG, now)
     }
 }
