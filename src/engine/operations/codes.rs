@@ -360,4 +360,97 @@ mod tests {
         let codes = store.look(|view| view.all::<SentCode>(())).unwrap();
         assert_eq!(codes.iter().filter(|code| code.code.get().unwrap() == "7654321").count(), 2);
     }
+
+    /// Sends a code to the first user, who has these codes, and returns the name of the outcome.
+    fn outcome(old: Vec<SentCode>, cool_down: Duration) -> &'static str {
+        let store = Store::new(Memory::new());
+        let wanted = IssueCode { cool_down, ..request(1) };
+        let issued = store.run(move |view| {
+            old.iter().cloned().for_each(|code| view.put(code));
+            issue(view, &wanted)
+        });
+        match issued.unwrap() {
+            Issued::Sent { .. } => "sent",
+            Issued::TooSoon(_) => "too soon",
+            Issued::TooOften(_) => "too often",
+            _ => "another",
+        }
+    }
+
+    fn of_action(action: &str, sends: u32, sms_at: Time) -> SentCode {
+        SentCode {
+            subject: "user:1".into(),
+            action: action.into(),
+            code: "1234567".into(),
+            expires_at: AT.plus(limits::CODE_LIFE),
+            sends,
+            wrong_tries: 0,
+            spent: false,
+            sms_at,
+            call_at: Time(0),
+            route: None,
+        }
+    }
+
+    #[test]
+    fn messages_with_unused_codes_are_limited_for_all_actions_together() {
+        let spent = |code: SentCode| SentCode { spent: true, ..code };
+        let none = Duration::ZERO;
+        let codes =
+            |other, own| vec![of_action("pay", other, Time(0)), of_action("", own, Time(0))];
+        assert_eq!(outcome(codes(2, 2), none), "sent");
+        assert_eq!(outcome(codes(2, 3), none), "too often");
+        assert_eq!(outcome(codes(5, 0), none), "too often");
+        assert_eq!(outcome(vec![spent(of_action("pay", 5, Time(0)))], none), "sent");
+        assert_eq!(outcome(vec![spent(of_action("", 5, Time(0)))], none), "sent");
+    }
+
+    #[test]
+    fn each_message_counts_and_begins_a_cool_down() {
+        let (cool, slack) = (limits::COOL_DOWN, CLOCK_SLACK);
+        let at = |sms_at| vec![of_action("", 1, sms_at)];
+        assert_eq!(outcome(at(AT), cool), "too soon");
+        assert_eq!(outcome(at(AT.minus(cool)), cool), "sent");
+        assert_eq!(outcome(at(AT.plus(slack)), cool), "too soon");
+        assert_eq!(outcome(at(Time(AT.plus(slack).0 + 1)), cool), "sent", "the clock was wrong");
+        let store = Store::new(Memory::new());
+        for job_id in [1, 2] {
+            let wanted = IssueCode { job: (job_id, "host".into(), Duration::ZERO), ..request(1) };
+            let issued = store.run(move |view| issue(view, &wanted)).unwrap();
+            assert!(matches!(issued, Issued::Sent { .. }));
+        }
+        let codes = store.look(|view| view.all::<SentCode>(("user:1".to_owned(),))).unwrap();
+        assert_eq!(codes.iter().map(|code| code.sends).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_number_with_too_many_wrong_codes_gets_none_until_it_is_forgotten() {
+        let barred = |forget_at: Time, wrong: u32| {
+            let store = Store::new(Memory::new());
+            let subject = Subject::Phone(1, "+15550100123".into());
+            let wanted = IssueCode { subject: subject.clone(), ..request(1) };
+            let issued = store.run(move |view| {
+                let (subject, factor) = (subject.key(), Factor::Code.name().to_owned());
+                view.put(FactorState {
+                    subject: subject.clone(),
+                    factor,
+                    wrong_in_a_row: wrong,
+                    wrong_at: AT,
+                });
+                view.put(NumberCheck {
+                    subject,
+                    app_id: 1,
+                    uuid: String::new(),
+                    expires_at: AT,
+                    forget_at,
+                    verified: false,
+                });
+                issue(view, &wanted)
+            });
+            matches!(issued.unwrap(), Issued::Barred(Barred::Until(until)) if until == forget_at)
+        };
+        assert!(barred(Time(AT.0 + 1), limits::MOST_WRONG));
+        assert!(!barred(AT, limits::MOST_WRONG));
+        assert!(!barred(Time(AT.0 + 1), limits::MOST_WRONG - 1));
+    }
 }

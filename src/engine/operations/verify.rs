@@ -7,6 +7,8 @@
 mod guess;
 mod spend;
 mod state;
+#[cfg(test)]
+mod verdicts;
 mod wrong;
 
 pub(in crate::engine) use guess::{Guess, Hashed};
