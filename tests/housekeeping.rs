@@ -108,13 +108,15 @@ fn what_belongs_to_a_row_that_cannot_be_read_goes_with_it() {
     let _ = service
         .handle(&StartPhoneVerification::new(Channel::Sms, number, "1".parse().unwrap()))
         .unwrap();
+    let wrong = "00000".parse().unwrap();
+    assert!(service.check_phone_verification("555-010-0123", "1", &wrong).is_err());
     let names = "lookups WHERE kind = 'verification'";
-    assert_eq!(rows(&path, &["verifications", names]), [1, 1]);
-    damage(&path, "UPDATE verifications SET wrong_codes = -1");
+    assert_eq!(rows(&path, &["verifications", names, "factor_states"]), [1, 1, 1]);
+    damage(&path, "UPDATE verifications SET verified = 7");
     clock.set(NOW + 2 * 86_400);
     let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
     assert!(maintain().is_err());
-    assert_eq!(rows(&path, &["verifications", names]), [0, 0]);
+    assert_eq!(rows(&path, &["verifications", names, "factor_states"]), [0, 0, 0]);
     let _ = maintain().unwrap();
 }
 

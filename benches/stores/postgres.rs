@@ -8,6 +8,7 @@ pub(super) struct Peer {
     client: Client,
     user: Statement,
     codes: Statement,
+    wrong: Statement,
     apps: Statement,
     update_app: Statement,
     update_user: Statement,
@@ -31,6 +32,9 @@ impl Peer {
             codes: prepared(
                 "SELECT * FROM codes WHERE bucket = mod($2::bigint, 4096) AND subject = $1",
             )?,
+            wrong: prepared(
+                "SELECT * FROM factor_states WHERE bucket = mod($2::bigint, 4096) AND subject = $1",
+            )?,
             apps: prepared(&format!("SELECT * FROM authenticators WHERE {whose}"))?,
             update_app: prepared(&format!(
                 "UPDATE authenticators SET used_at = used_at + 1 WHERE {whose}"
@@ -49,6 +53,7 @@ impl Database for Peer {
         let mut all = self.client.transaction()?;
         all.query(&self.user, &[&user])?;
         all.query(&self.codes, &[&format!("user:{user}"), &user])?;
+        all.query(&self.wrong, &[&format!("user:{user}"), &user])?;
         all.query(&self.apps, &[&user])?;
         all.execute(&self.update_app, &[&user])?;
         all.execute(&self.update_user, &[&user])?;

@@ -50,6 +50,7 @@ impl Database for Peer {
         self.execute("BEGIN IMMEDIATE", [])?;
         self.read("SELECT * FROM users WHERE user_id = ?1", &user)?;
         self.read("SELECT * FROM codes WHERE subject = ?1", &format!("user:{user}"))?;
+        self.read("SELECT * FROM factor_states WHERE subject = ?1", &format!("user:{user}"))?;
         self.read("SELECT * FROM authenticators WHERE user_id = ?1", &user)?;
         self.execute("UPDATE authenticators SET used_at = used_at + 1 WHERE user_id = ?1", [user])?;
         self.execute("UPDATE users SET confirmed = 1 WHERE user_id = ?1", [user])?;

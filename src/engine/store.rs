@@ -36,9 +36,9 @@ pub use sqlite::{after_fork, before_fork};
 pub(super) use table::{Cell, Row, Value, damaged};
 pub(super) use tables::{
     Activity, Application, Approval, Approver, Audit, Authenticator, Browser, Budget, Device,
-    Document, Email, Forwarded, Forwarding, Invitation, Job, KeptLine, Logo, Lookup, NumberCheck,
-    OfflineSteps, OfflineUse, OpenApproval, Operator, Receipt, RecoveryCode, Retention, Route,
-    SentCode, Sequence, Statistics, User,
+    Document, Email, FactorState, Forwarded, Forwarding, Invitation, Job, KeptLine, Logo, Lookup,
+    NumberCheck, OfflineSteps, OfflineUse, OpenApproval, Operator, Receipt, RecoveryCode,
+    Retention, Route, SentCode, Sequence, Statistics, User,
 };
 pub(super) use view::{Decided, Stop, View};
 pub(super) use which::{Due, Page};

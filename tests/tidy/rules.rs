@@ -76,6 +76,12 @@ pub(crate) const BANS: &[Ban] = &[
           instead: "a library does not print: return it" },
     Ban { call: &["eprintln", "!"], scope: LIBRARY, except: &[],
           instead: "a library does not print: return it" },
+    Ban { call: &["check_unless"], scope: CODE, except: &["src/otp.rs", "src/engine/operations/verify/guess.rs"],
+          instead: "only operations/verify compares a code of an app: give it a Guess" },
+    Ban { call: &["SentCode"], scope: &["src/engine/handlers", "src/engine/operator"], except: &[],
+          instead: "only operations/ see the rows of codes: give operations/verify a Guess" },
+    Ban { call: &["RecoveryCode"], scope: &["src/engine/handlers", "src/engine/operator"], except: &[],
+          instead: "only operations/ see the rows of codes: give operations/verify a Guess" },
     Ban { call: &["unsafe"], scope: &["src/", "gateways/", "server/", "login/", "tests/", "examples/", "build.rs"],
           except: &["src/capi"],
           instead: "`unsafe` belongs to src/capi and bindings/: move it there or do without" },
@@ -323,6 +329,14 @@ pub(crate) const LAYERS: &[Layer] = &[
         banned: &["crate::engine::operator"],
         allowed: &[],
         why: "a call knows no operator: an operation calls the handler",
+    },
+    Layer {
+        files: &["src/engine/handlers", "src/engine/operator"],
+        // The secrets of devices and the tokens of operators are no codes of users.
+        except_files: &["src/engine/handlers/devices.rs", "src/engine/operator/session.rs"],
+        banned: &["subtle", "crate::otp::Match"],
+        allowed: &[],
+        why: "only operations/verify compares a code: give it a Guess",
     },
     Layer {
         files: &["server/src/sending"],

@@ -1,7 +1,7 @@
 //! Authenticator apps: generating a secret, the QR code that carries it into the app, and the app's
 //! first code.
 
-use super::verify::{self, MatchResult};
+use super::verify::reply;
 use crate::calls::{
     AuthenticatorEnrolled, ConfirmAuthenticator, Done, EnrolAuthenticator, RemoveAuthenticator,
     Verification,
@@ -10,9 +10,8 @@ use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::factors::{self, NewAuthenticator, Removed};
-use crate::engine::operations::verify::{EnrolledApp, Factor, Match, VerifyState};
+use crate::engine::operations::verify::Guess;
 use crate::engine::operations::{AppId, listing};
-use crate::engine::store::{self, Authenticator};
 use crate::model::{Secret, UserId};
 use crate::otp::{Algorithm, Totp};
 use crate::{Error, Handle, Result};
@@ -67,32 +66,11 @@ impl Handle<EnrolAuthenticator> for Engine {
 impl Handle<ConfirmAuthenticator> for Engine {
     fn handle(&self, call: &ConfirmAuthenticator) -> Result<Verification> {
         let now = self.begin();
-        let in_sandbox = self.sandbox_accepts(Some(&call.code));
-        let user_id = call.user_id;
-        let code = call.code.clone();
+        let sandbox = self.sandbox_accepts(Some(&call.code));
         let trail = self.trail::<ConfirmAuthenticator>(now, None)?;
-        self.check(user_id, trail, move |state| {
-            let app = pending(state).ok_or_else(rejections::no_pending_authenticator)?;
-            if let Some(accepted) = in_sandbox {
-                let row = &app.row;
-                let (authenticator_id, step) =
-                    (row.authenticator_id, now.clock.seconds() / row.period);
-                return Ok(match accepted {
-                    true => verify::right_app(Match::Step { authenticator_id, step }),
-                    false => MatchResult::Wrong(Vec::new(), Vec::new(), None),
-                });
-            }
-            if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
-                return Ok(MatchResult::Barred(barred));
-            }
-            Ok(match app.row.fits(code.as_str()) {
-                true => verify::match_apps(&code, &[app], now)?.unwrap_or_else(|| {
-                    MatchResult::Wrong(vec![Factor::Authenticator], Vec::new(), None)
-                }),
-                // It cannot be a code of the app, so nothing is learnt from it.
-                false => MatchResult::Wrong(Vec::new(), Vec::new(), None),
-            })
-        })
+        let guess = Guess::FirstOfApp { typed: call.code.clone(), sandbox };
+        let checked = self.check(call.user_id, trail, guess)?;
+        reply(checked, now)
     }
 }
 
@@ -150,20 +128,6 @@ pub(in crate::engine) struct AppAhead {
     pub(in crate::engine) app_id: AppId,
     pub(in crate::engine) user_id: u64,
     pub(in crate::engine) until: Time,
-}
-
-/// Returns the app without any accepted code yet. There is at most one.
-fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
-    state.authenticators.iter().find(|app| app.row.is_pending())
-}
-
-impl Authenticator {
-    /// Returns how its codes are derived; `None` for a row out of range, which accepts none.
-    pub(in crate::engine) fn totp(&self) -> Result<Option<Totp>> {
-        let algorithm = self.algorithm.parse();
-        let algorithm = algorithm.map_err(|_| store::damaged("authenticators", "algorithm"))?;
-        Ok(Totp::new(self.secret.get()?, algorithm, self.digits, self.period).ok())
-    }
 }
 
 impl Handle<RemoveAuthenticator> for Engine {

@@ -3,7 +3,7 @@
 
 mod checking;
 
-pub(in crate::engine) use checking::{Checked, check_number};
+pub(in crate::engine) use checking::note;
 
 use super::lines::{InUse, Purpose};
 use crate::calls::*;
@@ -21,7 +21,7 @@ use crate::engine::operations::codes::{self, IssueCode, Issued};
 use crate::engine::operations::completions::LIMIT;
 use crate::engine::operations::jobs::Outgoing;
 use crate::engine::operations::verifications::{self, VerificationKey};
-use crate::engine::operations::verify::Factor;
+use crate::engine::operations::verify::{Factor, check};
 use crate::engine::store::View;
 use crate::error::whole_seconds;
 use crate::model::{ApprovalId, DisplayText};
@@ -352,13 +352,12 @@ impl Handle<CheckPhoneVerification> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
-        let how = self.checks_of_numbers(&phone);
-        let typed = call.verification_code.clone();
+        let (guess, of) = self.guess_of_number(&phone, &call.verification_code, now);
         let (number, kind) = (phone.masked_e164(), kind_of(&subject));
         let decide = move |view: &mut View, trail: &mut Trail| {
-            let checked = check_number(view, &subject, typed.as_str(), how, now)?;
+            let checked = check(view, &subject, &guess, &of)?;
             let number = Some(number.clone());
-            checked.note(view, trail, Noted { number, ..Noted::default() });
+            note(&checked, view, trail, Noted { number, ..Noted::default() });
             Ok(checked)
         };
         let trail = self.trail::<CheckPhoneVerification>(now, None)?;

@@ -15,7 +15,7 @@ use crate::engine::model::records::{
 use crate::engine::operations::applications;
 use crate::engine::operations::approver::has_key;
 use crate::engine::operations::moving::{self, Account};
-use crate::engine::operations::verify::Factor;
+use crate::engine::operations::verify::{Factor, WrongAnswers};
 use crate::engine::store;
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -162,8 +162,8 @@ impl Engine {
 
 /// Makes a record of an account that was read.
 fn record(account: Account) -> Result<UserRecord> {
-    let Account { user, emails, authenticators, devices } = account;
-    let locked = |factor| user.wrong(factor).are_too_many();
+    let Account { user, emails, authenticators, devices, wrong } = account;
+    let locked = |factor| WrongAnswers::of(&wrong, factor).are_too_many();
     let damaged = |column| move |_| store::damaged("users", column);
     let email = |text: &str| text.parse().map_err(damaged("email"));
     Ok(UserRecord {

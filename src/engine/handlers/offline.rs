@@ -1,6 +1,5 @@
 //! Logins while the service is unreachable: their preparation, and the reports of them.
 
-use super::verify::same;
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
@@ -9,7 +8,9 @@ use crate::engine::operations::Subject;
 use crate::engine::operations::addresses::WrongFromAddress;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::offline::{self, Login, Preparation, Report, Reported};
-use crate::engine::operations::verify::{Barred, Factor, Match, commit, state};
+use crate::engine::operations::verify::{
+    Checked, Circumstances, Counted, Factor, Guess, Match, check,
+};
 use crate::engine::store::Authenticator;
 use crate::engine::store::View;
 use crate::model::{Secret, UserId};
@@ -28,14 +29,6 @@ struct Shown {
     authenticator_id: i64,
     totp: Totp,
     step: u64,
-}
-
-/// The result of checking the code that has to prove the user.
-enum Proof {
-    Shown(Shown),
-    NoUser,
-    Wrong,
-    Barred(Barred),
 }
 
 impl Handle<PrepareOffline> for Engine {
@@ -106,35 +99,38 @@ impl Engine {
     /// Returns the app whose code this is, which must be the last one of it that was accepted, and
     /// not long ago. Another code counts as wrong, so that the call does not help to guess one.
     fn accepted_just_now(&self, call: &PrepareOffline, now: Now) -> Result<Shown> {
-        let subject = Subject::User(self.app.app_id, call.user_id);
-        let token = call.token.clone();
         let user_id = call.user_id;
+        let subject = Subject::User(self.app.app_id, user_id);
+        let guess = Guess::Accepted(call.token.clone());
+        let address = WrongFromAddress::default();
+        let of = Circumstances { address, counted: Counted::Nowhere, now };
         let decide = move |view: &mut View, trail: &mut Trail| {
+            let checked = check(view, &subject, &guess, &of)?;
             let factors = vec![Factor::Authenticator];
-            let noted = |verdict| Noted { factors: factors.clone(), ..Noted::of(user_id, verdict) };
-            let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
-            if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
-                trail.refuse(noted(AuditVerdict::Unset).barred(barred));
-                return Ok(Proof::Barred(barred));
-            }
-            for app in &state.authenticators {
-                if let Some(shown) = app.row.shown(token.as_str(), now)? {
-                    // The decision that uses it up notes it.
-                    return Ok(Proof::Shown(shown));
+            let noted = Noted { factors, ..Noted::of(user_id, AuditVerdict::Wrong) };
+            Ok(match checked {
+                // The decision that uses it up notes it.
+                Checked::Right(Match::Shown { authenticator_id, step }, _) => {
+                    let row = view.get::<Authenticator>((user_id.get(), authenticator_id))?;
+                    let totp = row.and_then(|row| row.totp().transpose()).transpose()?;
+                    Ok(totp.map(|totp| Shown { authenticator_id, totp, step }))
                 }
-            }
-            let wrong =
-                Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() };
-            commit(view, state, &wrong, &WrongFromAddress::default(), now, limits::delay)?;
-            trail.note(view, noted(AuditVerdict::Wrong));
-            Ok(Proof::Wrong)
+                Checked::Barred(barred) => {
+                    trail.refuse(noted.barred(barred));
+                    Err(Checked::Barred(barred))
+                }
+                Checked::NoUser => Err(Checked::NoUser),
+                _ => {
+                    trail.note(view, noted);
+                    Ok(None)
+                }
+            })
         };
         let trail = self.trail::<PrepareOffline>(now, None)?;
         match self.run_refusable(trail, &user_id.to_string(), decide)? {
-            Proof::Shown(shown) => Ok(shown),
-            Proof::NoUser => Err(rejections::user_not_found()),
-            Proof::Wrong => Err(rejections::no_code_accepted()),
-            Proof::Barred(barred) => rejections::barred(barred, now),
+            Ok(shown) => shown.ok_or_else(rejections::no_code_accepted),
+            Err(Checked::Barred(barred)) => rejections::barred(barred, now),
+            Err(_) => Err(rejections::user_not_found()),
         }
     }
 
@@ -162,21 +158,6 @@ impl Engine {
             hashes: Secret::new(STANDARD.encode(&*hashes)),
             message: Some("Logins without the service were prepared.".into()),
         })
-    }
-}
-
-impl Authenticator {
-    /// Returns the app with the step of the code, if that is the last one that was accepted and it
-    /// was accepted not long ago.
-    fn shown(&self, typed: &str, now: Now) -> Result<Option<Shown>> {
-        let Some(step) = self.last_step else { return Ok(None) };
-        let Some(totp) = self.totp()? else { return Ok(None) };
-        let shown_until = step.saturating_add(1).saturating_mul(self.period);
-        let recent =
-            shown_until.saturating_add(limits::OFFLINE_PROOF.as_secs()) > now.clock.seconds();
-        let is_it = same(totp.code(step.saturating_mul(self.period)).expose(), typed);
-        let authenticator_id = self.authenticator_id;
-        Ok((is_it && recent).then_some(Shown { authenticator_id, totp, step }))
     }
 }
 

@@ -5,13 +5,11 @@ use crate::engine::core::Engine;
 use crate::engine::model::clock::digits;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::recovery as codes;
-use crate::engine::store::RecoveryCode;
 use crate::model::{Token, UserId};
 use crate::{Handle, Result};
 use ring::digest::SHA256_OUTPUT_LEN;
 use ring::pbkdf2;
 use std::num::NonZeroU32;
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 const ROUNDS: NonZeroU32 = match NonZeroU32::new(limits::RECOVERY_ROUNDS) {
@@ -75,8 +73,7 @@ impl Engine {
             return Ok(());
         }
         let user = self.user(user_id)?;
-        let (rows, _) = self.look(move |view| codes::codes(view, user_id))?;
-        let has_codes = left(&rows) > 0;
+        let has_codes = self.look(move |view| codes::left(view, user_id))? > 0;
         match call.route().name {
             name if name == EnrolAuthenticator::ROUTE.name => {
                 let has_device = !user.devices.is_empty();
@@ -101,21 +98,6 @@ pub(in crate::engine) fn fits(token: &Token) -> bool {
     token.as_str().len() == usize::from(limits::RECOVERY_LENGTH)
 }
 
-/// Finds the code of a user's set that has this hash.
-pub(in crate::engine) fn find<'a>(
-    hash: &[u8],
-    rows: &'a [RecoveryCode],
-) -> Option<&'a RecoveryCode> {
-    // Each is compared, so that the time taken does not depend on which one it is.
-    let mut found = None;
-    for row in rows {
-        if bool::from(row.hash.ct_eq(hash)) {
-            found = Some(row);
-        }
-    }
-    found
-}
-
 /// Returns the hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. The
 /// salt is sealed, so that someone who reads the database alone cannot guess at all. A code has 40
 /// bits, so the rounds keep someone who has the keyring too from using the codes for hours or days,
@@ -125,11 +107,6 @@ pub(in crate::engine) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     let secret = code.as_str().as_bytes();
     pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, salt, secret, &mut hash);
     hash
-}
-
-/// Returns the number of codes of a set that are left.
-pub(in crate::engine) fn left(rows: &[RecoveryCode]) -> usize {
-    rows.iter().filter(|row| !row.spent).count()
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use super::budgets::{Over, Sending};
 use super::completions::{self, Paused};
 use super::jobs::carried::{Outgoing, What};
 use super::jobs::job::{self, Claimed, NewJob};
-use super::verify::{Barred, Factor};
+use super::verify::{Barred, Factor, WrongAnswers};
 use super::{AppId, Subject, applications, user, verifications};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::jobs::JobKind;
-use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
-use crate::engine::store::{Application, Decided, NumberCheck, SentCode, View};
+use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
+use crate::engine::store::{Application, Decided, FactorState, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -156,20 +156,21 @@ fn has_moved(view: &mut View, issue: &IssueCode) -> Decided<bool> {
 /// Is set if no code of the subject is looked at for long. A wait of minutes may have ended before the
 /// user types the code.
 fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
-    match &issue.subject {
+    let key = issue.subject.key();
+    view.ask::<FactorState>((key.clone(),));
+    let (account, locked) = match &issue.subject {
         Subject::User(app, user_id) => {
             let Some(user) = user(view, *app, *user_id)? else { return Ok(None) };
-            let locked = user.wrong(Factor::Code).are_too_many();
-            Ok(user.bar().or(locked.then_some(Barred::Locked)))
+            (user.bar(), Some(Barred::Locked))
         }
         Subject::Phone(..) => {
-            let check = view.get::<NumberCheck>((issue.subject.key(),))?;
-            let locked = check.filter(|check| {
-                check.wrong_codes >= MOST_WRONG && check.forget_at > issue.now.steady
-            });
-            Ok(locked.map(|check| Barred::Until(check.forget_at)))
+            let check = view.get::<NumberCheck>((key.clone(),))?;
+            let until = check.map(|check| check.forget_at).filter(|at| *at > issue.now.steady);
+            (None, until.map(Barred::Until))
         }
-    }
+    };
+    let wrong = WrongAnswers::of(&view.all::<FactorState>((key,))?, Factor::Code);
+    Ok(account.or(locked.filter(|_| wrong.are_too_many())))
 }
 
 /// Returns when the next message is accepted. It has to wait for the end of the cool-down and, if
@@ -261,103 +262,4 @@ pub(in crate::engine) fn is_code(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::model::limits;
-    use crate::engine::model::texts::{Kind, Texts, Values, Wording};
-    use crate::engine::store::{Memory, Store};
-
-    const AT: Time = Time(1_000_000_000);
-    const NOW: Now = Now { clock: AT, steady: AT };
-
-    fn request(user: u64) -> IssueCode {
-        IssueCode {
-            subject: Subject::User(1, user.try_into().unwrap()),
-            action: String::new(),
-            fresh: Zeroizing::new("7654321".into()),
-            life: limits::CODE_LIFE,
-            cool_down: Duration::ZERO,
-            sends: limits::SENDS,
-            tries: limits::TRIES,
-            message: Outgoing {
-                to: String::new(),
-                masked: String::new(),
-                by_voice: false,
-                text: Wording::new(&Texts::default(), Kind::Sms, (None, 1), &Values::default()),
-                country: 1,
-                network: None,
-                user_ip: None,
-            },
-            job: (user as i64, "host".into(), Duration::ZERO),
-            uuid: None,
-            now: NOW,
-            sending: Sending {
-                app: 1,
-                number: String::new(),
-                country: 1,
-                network: None,
-                verifies_number: false,
-                limits: None,
-                now: AT,
-            },
-        }
-    }
-
-    fn send(store: &Store, user: u64) -> Issued {
-        let wanted = request(user);
-        store.run(move |view| issue(view, &wanted)).unwrap()
-    }
-
-    /// A row of a code that was sent before.
-    fn add(view: &mut View, user: u64, expires_at: Time) {
-        view.put(SentCode {
-            subject: format!("user:{user}"),
-            action: String::new(),
-            code: "1234567".into(),
-            expires_at,
-            sends: 1,
-            wrong_tries: 0,
-            spent: false,
-            sms_at: Time(0),
-            call_at: Time(0),
-            route: None,
-        });
-    }
-
-    /// One that would live too long is dead too: it was issued while the clock was wrong.
-    #[test]
-    fn a_dead_code_is_not_sent_again() {
-        let store = Store::new(Memory::new());
-        let too_long = AT.plus(Duration::from_secs(24 * 60 * 60));
-        let fill = store.run(move |view| {
-            add(view, 1, AT);
-            add(view, 2, too_long);
-            Ok(())
-        });
-        fill.unwrap();
-        for user in [1, 2] {
-            let Issued::Sent { message, .. } = send(&store, user) else { panic!("no code") };
-            let What::Message { code, .. } = message.what else { panic!("no message") };
-            assert_eq!(*code.unwrap(), "7654321", "a code that can be accepted");
-        }
-    }
-
-    /// The first finds an old code of its user, and the second looks for old codes of others.
-    #[test]
-    fn a_fresh_code_survives_the_requests_of_others_in_its_batch() {
-        let store = Store::new(Memory::new());
-        let (first, second) = (request(1), request(2));
-        let fill = store.run(|view| {
-            add(view, 1, AT);
-            Ok(())
-        });
-        fill.unwrap();
-        let sent = store.run(move |view| {
-            issue(view, &first)?;
-            issue(view, &second)
-        });
-        assert!(matches!(sent.unwrap(), Issued::Sent { .. }));
-        let codes = store.look(|view| view.all::<SentCode>(())).unwrap();
-        assert_eq!(codes.iter().filter(|code| code.code.get().unwrap() == "7654321").count(), 2);
-    }
-}
+mod tests;

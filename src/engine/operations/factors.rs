@@ -2,12 +2,13 @@
 
 use super::lookups::{self, Kind};
 use super::users::{self, Profile};
-use super::verify::Factor;
-use super::{AppId, DEVICES, browsers, next_id, recovery, user};
+use super::verify::{Factor, WrongAnswers};
+use super::{AppId, DEVICES, Subject, browsers, next_id, recovery, user};
+use crate::Result;
 use crate::engine::model::clock::Now;
-use crate::engine::store::{Authenticator, Decided, Device, OfflineUse, User, View};
+use crate::engine::store::{Authenticator, Decided, Device, FactorState, OfflineUse, User, View};
 use crate::model::{DeviceId, UserId};
-use crate::otp::Algorithm;
+use crate::otp::{Algorithm, Totp};
 use zeroize::Zeroizing;
 
 /// The factors that protect an account.
@@ -69,14 +70,13 @@ pub(in crate::engine) fn find(
     app: AppId,
     user_id: UserId,
 ) -> Decided<Option<(Profile, Factors)>> {
+    view.ask::<FactorState>((Subject::key_of(user_id),));
     let Some(profile) = users::profile(view, app, user_id)? else { return Ok(None) };
-    let row = user(view, app, user_id)?;
-    let locked =
-        |factor: &Factor| row.as_ref().is_some_and(|row| row.wrong(*factor).are_too_many());
-    let all = [Factor::Code, Factor::Authenticator, Factor::Recovery];
+    let wrong = view.all::<FactorState>((Subject::key_of(user_id),))?;
+    let locked = |factor: &Factor| WrongAnswers::of(&wrong, *factor).are_too_many();
     let authenticators = view.all::<Authenticator>((user_id.get(),))?;
     let factors = Factors {
-        locked: all.into_iter().filter(locked).collect(),
+        locked: Factor::ALL.into_iter().filter(locked).collect(),
         authenticators: authenticators.into_iter().filter(Authenticator::is_app).collect(),
         devices: view.all::<Device>((user_id.get(),))?,
         recovery_codes: recovery::left(view, user_id)?,
@@ -176,6 +176,13 @@ fn put_authenticator(
 }
 
 impl Authenticator {
+    /// Returns how its codes are derived; `None` for a row out of range, which accepts none.
+    pub(in crate::engine) fn totp(&self) -> Result<Option<Totp>> {
+        let algorithm = self.algorithm.parse();
+        let algorithm = algorithm.map_err(|_| super::damaged("authenticators", "algorithm"))?;
+        Ok(Totp::new(self.secret.get()?, algorithm, self.digits, self.period).ok())
+    }
+
     /// Returns whether it is an authenticator app, and not a device of the approver.
     pub(in crate::engine) fn is_app(&self) -> bool {
         self.device_id.is_none()

@@ -8,8 +8,8 @@ use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::limits::CLOCK_SLACK;
 use crate::engine::store::{
-    Application, Audit, Browser, Budget, Decided, Document, Due, Invitation, Job, KeptLine, Logo,
-    NumberCheck, Receipt, Retention, Row, SentCode, Value, View,
+    Application, Audit, Browser, Budget, Decided, Document, Due, FactorState, Invitation, Job,
+    KeptLine, Logo, NumberCheck, Receipt, Retention, Row, SentCode, Value, View,
 };
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     sweep.jobs(view, now)?;
     sweep.each::<Receipt>(view, until, |_, _| {})?;
     sweep.each::<Browser>(view, until, |_, _| {})?;
-    sweep.each::<NumberCheck>(view, until, remove_name)?;
+    sweep.each::<NumberCheck>(view, until, forget_number)?;
     sweep.each::<Budget>(view, until, |_, _| {})?;
     sweep.each::<KeptLine>(view, until, |_, _| {})?;
     sweep.each::<Invitation>(view, until, |_, _| {})?;
@@ -49,11 +49,14 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) ->
     Ok(sweep.deleted)
 }
 
-/// Removes the name of a number's verification, if that can be read.
-fn remove_name(view: &mut View, check: &[Value]) {
+/// Removes the name of a number's verification, if that can be read, and the wrong codes.
+fn forget_number(view: &mut View, check: &[Value]) {
     let value = |name| NumberCheck::SCHEMA.place(Some(name)).and_then(|place| check.get(place));
     if let (Some(Value::Int(app)), Some(Value::Text(uuid))) = (value("app_id"), value("uuid")) {
         lookups::remove(view, Kind::Verification, *app, uuid);
+    }
+    if let Some(Value::Text(subject)) = value("subject") {
+        view.delete_all::<FactorState>((subject.clone(),));
     }
 }
 
@@ -227,8 +230,6 @@ mod tests {
             expires_at: Time(0),
             forget_at: NOW,
             verified: false,
-            wrong_codes: 0,
-            wrong_codes_at: None,
         }
     }
 

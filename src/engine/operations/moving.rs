@@ -4,13 +4,16 @@ use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
 use super::verify::Factor;
 use super::{
-    AppId, DEVICES, IMPORTED_WITHOUT_IDS, USERS, count_users, finding, next_ids, pass_id, users,
+    AppId, DEVICES, IMPORTED_WITHOUT_IDS, USER, USERS, count_users, finding, next_ids, pass_id,
+    users,
 };
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
 use crate::engine::model::records::Problem;
 use crate::engine::model::records::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
-use crate::engine::store::{self, Authenticator, Decided, Device, Lookup, Sequence, User, View};
+use crate::engine::store::{
+    self, Authenticator, Decided, Device, FactorState, Lookup, Sequence, User, View,
+};
 use crate::model::{Email, UserId};
 use std::collections::BTreeMap;
 
@@ -20,6 +23,7 @@ pub(in crate::engine) struct Account {
     pub(in crate::engine) emails: Vec<store::Email>,
     pub(in crate::engine) authenticators: Vec<Authenticator>,
     pub(in crate::engine) devices: Vec<Device>,
+    pub(in crate::engine) wrong: Vec<FactorState>,
 }
 
 /// Returns what an import would do with each of these users, and writes nothing.
@@ -210,6 +214,12 @@ fn ask_account(view: &mut View, user: &User) {
     view.ask::<store::Email>((user.user_id,));
     view.ask::<Authenticator>((user.user_id,));
     view.ask::<Device>((user.user_id,));
+    view.ask::<FactorState>((key(user.user_id),));
+}
+
+/// Returns the key of a user's rows that numbers without users have too.
+fn key(user_id: u64) -> String {
+    format!("{USER}{user_id}")
 }
 
 fn account(view: &mut View, user: User) -> Decided<Account> {
@@ -219,6 +229,7 @@ fn account(view: &mut View, user: User) -> Decided<Account> {
         emails: view.all::<store::Email>((id,))?,
         authenticators: view.all::<Authenticator>((id,))?,
         devices: view.all::<Device>((id,))?,
+        wrong: view.all::<FactorState>((key(id),))?,
     })
 }
 
@@ -273,12 +284,13 @@ fn add(view: &mut View, app: AppId, id: UserId, user: &UserRecord, now: Now) {
     for (kind, name) in names(user) {
         lookups::set(view, kind, app, &name, number(id.get()));
     }
-    let Account { user, emails, authenticators, devices } = rows(app, id.get(), user, now);
+    let Account { user, emails, authenticators, devices, wrong } = rows(app, id.get(), user, now);
     finding::add(view, &user, &emails);
     view.put(user);
     emails.into_iter().for_each(|row| view.put(row));
     authenticators.into_iter().for_each(|row| view.put(row));
     devices.into_iter().for_each(|row| view.put(row));
+    wrong.into_iter().for_each(|row| view.put(row));
 }
 
 /// Returns the rows of a user who comes, with this id.
@@ -286,7 +298,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
     let created = user.created.map_or(now.clock, Time);
     let phone = Phone::columns(user.phone.as_ref());
     let email = user.email.as_ref().map_or("", Email::as_str);
-    let mut row = User {
+    let row = User {
         login: user.login.as_ref().map(ToString::to_string),
         confirmed: user.confirmed,
         sms_used: user.sms_used,
@@ -299,9 +311,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
         (user.locked.authenticators, Factor::Authenticator),
         (user.locked.recovery_codes, Factor::Recovery),
     ];
-    for (_, factor) in locked.into_iter().filter(|(locked, _)| *locked) {
-        row.lock(factor, now);
-    }
+    let locked = locked.into_iter().filter(|(locked, _)| *locked);
     let emails = user.earlier_emails.iter().filter(|earlier| Some(*earlier) != user.email.as_ref());
     // One that is pending takes the place of those with lower ids, once its first code was accepted.
     let mut apps: Vec<&AuthenticatorRecord> = user.authenticators.iter().collect();
@@ -328,6 +338,7 @@ fn rows(app_id: AppId, user_id: u64, user: &UserRecord, now: Now) -> Account {
             .map(|(authenticator_id, app)| authenticator(user_id, authenticator_id, app, now))
             .collect(),
         devices: user.devices.iter().map(device).collect(),
+        wrong: locked.map(|(_, factor)| FactorState::locked(key(user_id), factor, now)).collect(),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::{AppId, user};
 use crate::engine::model::clock::Time;
-use crate::engine::operations::verify::{Factor, WrongAnswers};
-use crate::engine::store::{Authenticator, Decided, RecoveryCode, User, View};
+use crate::engine::store::{Authenticator, Decided, RecoveryCode, View};
 use crate::model::UserId;
+use subtle::ConstantTimeEq;
 
 /// Replaces the recovery codes of a user. Returns whether there is such a user.
 pub(in crate::engine) fn replace(
@@ -25,18 +25,20 @@ pub(in crate::engine) fn replace(
     Ok(true)
 }
 
-/// Returns the recovery codes of a user, and the wrong ones in a row.
-pub(in crate::engine) fn codes(
-    view: &mut View,
-    user_id: UserId,
-) -> Decided<(Vec<RecoveryCode>, WrongAnswers)> {
-    let rows = view.all::<RecoveryCode>((user_id.get(),))?;
-    let user = view.get::<User>((user_id.get(),))?;
-    Ok((rows, user.map(|user| user.wrong(Factor::Recovery)).unwrap_or_default()))
+/// Finds the code of a user's set that has this hash.
+pub(super) fn find<'a>(hash: &[u8], rows: &'a [RecoveryCode]) -> Option<&'a RecoveryCode> {
+    // Each is compared, so that the time taken does not depend on which one it is.
+    let mut found = None;
+    for row in rows {
+        if bool::from(row.hash.ct_eq(hash)) {
+            found = Some(row);
+        }
+    }
+    found
 }
 
 /// Returns the number of recovery codes that a user has left.
-pub(super) fn left(view: &mut View, user_id: UserId) -> Decided<u64> {
+pub(in crate::engine) fn left(view: &mut View, user_id: UserId) -> Decided<u64> {
     let rows = view.all::<RecoveryCode>((user_id.get(),))?;
     Ok(rows.iter().filter(|row| !row.spent).count() as u64)
 }

@@ -8,9 +8,9 @@ use super::{
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
 use crate::engine::store::{
-    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Forwarded,
-    Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval,
-    RecoveryCode, SentCode, User, View,
+    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, FactorState,
+    Forwarded, Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse,
+    OpenApproval, RecoveryCode, SentCode, User, View,
 };
 use crate::model::UserId;
 
@@ -88,6 +88,7 @@ pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) ->
     view.delete_all::<OpenApproval>((id,));
     view.delete_all::<Activity>((id,));
     view.delete_all::<SentCode>((Subject::User(app, user_id).key(),));
+    view.delete_all::<FactorState>((Subject::User(app, user_id).key(),));
     jobs::delete_all(view, &Subject::User(app, user_id))?;
     forwarding::forget(view, app, user_id)?;
     count_users(view, app, -1);
@@ -117,6 +118,7 @@ pub(in crate::engine) fn clear(view: &mut View) -> Decided<()> {
     view.delete_all::<Forwarded>(());
     view.delete_all::<Forwarding>(());
     view.delete_all::<SentCode>(());
+    view.delete_all::<FactorState>(());
     view.delete_all::<NumberCheck>(());
     view.delete_all::<Job>(());
     view.delete_counts();
@@ -140,9 +142,12 @@ pub(in crate::engine) fn confirm(
 
 /// Lets a user try codes again. Returns whether there is such a user.
 pub(in crate::engine) fn unlock(view: &mut View, app: AppId, user_id: UserId) -> Decided<bool> {
-    let Some(mut found) = user(view, app, user_id)? else { return Ok(false) };
-    found.unlock();
-    view.put(found);
+    let key = Subject::key_of(user_id);
+    view.ask::<FactorState>((key.clone(),));
+    if user(view, app, user_id)?.is_none() {
+        return Ok(false);
+    }
+    view.all::<FactorState>((key,))?.iter().for_each(|row| view.delete(row));
     Ok(true)
 }
 

@@ -5,7 +5,7 @@ use super::lookups::{self, Kind};
 use super::{AppId, Subject};
 use crate::engine::model::clock::Time;
 use crate::engine::model::limits::VERIFICATION_RECORD;
-use crate::engine::store::{Decided, NumberCheck, SentCode, View};
+use crate::engine::store::{Decided, FactorState, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 
 /// The key of a number's verification.
@@ -47,8 +47,9 @@ pub(super) fn begin(
     // A number in E.164 has at most 15 digits.
     let digits = number.trim_start_matches('+').parse().unwrap_or(0);
     lookups::set(view, Kind::Verification, *app, uuid.as_str(), digits);
-    let before = before.filter(|before| before.forget_at > issue.now.steady);
-    let wrong = before.map_or((0, None), |before| (before.wrong_codes, before.wrong_codes_at));
+    if before.is_some_and(|before| before.forget_at <= issue.now.steady) {
+        view.delete_all::<FactorState>((subject.clone(),));
+    }
     view.put(NumberCheck {
         subject,
         app_id: *app,
@@ -56,8 +57,6 @@ pub(super) fn begin(
         expires_at,
         forget_at: expires_at.plus(VERIFICATION_RECORD),
         verified: false,
-        wrong_codes: wrong.0,
-        wrong_codes_at: wrong.1,
     });
     Ok(Some(uuid.clone()))
 }

@@ -5,11 +5,11 @@ use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
-use crate::engine::model::{limits, rejections};
+use crate::engine::model::rejections;
 use crate::engine::operations::finding::{self, Place, Query};
-use crate::engine::operations::verify::{Barred, Factor};
-use crate::engine::operations::{applications, listing};
-use crate::engine::store::{Activity, Authenticator, Device, User};
+use crate::engine::operations::verify::{Barred, Factor, WrongAnswers};
+use crate::engine::operations::{Subject, applications, listing};
+use crate::engine::store::{Activity, Authenticator, Device, FactorState, User};
 use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -205,25 +205,29 @@ impl ShowUser {
     fn run(&self, engine: &Engine) -> Result<UserDetails> {
         let status = engine.handle(&calls::UserStatus::new(self.user_id))?;
         let id = self.user_id.get();
-        let row = engine.look(move |view| view.get::<User>((id,)))?;
+        let key = Subject::key_of(self.user_id);
+        let (row, wrong) = engine.look(move |view| {
+            view.ask::<FactorState>((key.clone(),));
+            Ok((view.get::<User>((id,))?, view.all::<FactorState>((key.clone(),))?))
+        })?;
         let row = row.ok_or_else(rejections::user_not_found)?;
         let factors = status.factors.unwrap_or_default();
         let devices = devices(engine, self.user_id, &factors.devices)?;
-        let wrong = wrong_codes(&row, engine.now());
+        let wrong = wrong_codes(&wrong, engine.now());
         let number_changed = row.number_changed_at.map(Time::seconds);
         Ok(UserDetails { user: user(row), factors, devices, wrong, number_changed })
     }
 }
 
-fn wrong_codes(row: &User, now: Now) -> Vec<WrongCodes> {
+fn wrong_codes(rows: &[FactorState], now: Now) -> Vec<WrongCodes> {
     let factors = [
         ("codes", Factor::Code),
         ("authenticators", Factor::Authenticator),
         ("recovery_codes", Factor::Recovery),
     ];
     let wrong = factors.into_iter().map(|(of, factor)| {
-        let wrong = row.wrong(factor);
-        let barred = wrong.bar(limits::delay, now);
+        let wrong = WrongAnswers::of(rows, factor);
+        let barred = wrong.bar(now);
         let until = match barred {
             Some(Barred::Until(until)) => Some(now.shown(until).seconds()),
             _ => None,

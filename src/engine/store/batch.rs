@@ -410,7 +410,7 @@ pub(super) fn look<T>(
 fn look_any(backend: &dyn Backend, work: &mut dyn FnMut(&mut View) -> Decided<()>) -> Result<bool> {
     let mut changes = false;
     let done = backend.read(&mut |rows| {
-        let mut view = View::default();
+        let mut view = View::new(Vec::new());
         loop {
             match decide_any(work, &mut view) {
                 Ok(()) => {

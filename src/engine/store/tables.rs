@@ -62,7 +62,7 @@ tables! {
         id: i64,
     }
 
-    /// A user, listed by application. A missing number is 0 and empty. Wrong codes count since the last right one.
+    /// A user, listed by application. A missing number is 0 and empty.
     User in users, key 1, due user_id of app_id {
         user_id: u64,
         app_id: i64,
@@ -75,12 +75,6 @@ tables! {
         confirmed: bool,
         sms_used: bool,
         snoozed_until: Time,
-        wrong_codes: u32,
-        wrong_codes_at: Option<Time>,
-        wrong_app_codes: u32,
-        wrong_app_codes_at: Option<Time>,
-        wrong_recovery_codes: u32,
-        wrong_recovery_codes_at: Option<Time>,
         /// The last id that an authenticator app of this user was given.
         last_authenticator: i64,
         created_at: Time,
@@ -310,6 +304,14 @@ tables! {
         route: Option<String>,
     }
 
+    /// The wrong codes of a user or a number by one factor since the last right one; no row if there are none.
+    FactorState in factor_states, key 2 {
+        subject: String,
+        factor: String,
+        wrong_in_a_row: u32,
+        wrong_at: Time,
+    }
+
     /// The latest verification of a number that belongs to no user yet; its code is in `codes`.
     NumberCheck in verifications, key 1, due forget_at {
         subject: String,
@@ -318,8 +320,6 @@ tables! {
         expires_at: Time,
         forget_at: Time,
         verified: bool,
-        wrong_codes: u32,
-        wrong_codes_at: Option<Time>,
     }
 
     /// A job: a message or callback to send. Its row is written in the transaction that causes it: `operations/jobs.rs`.

@@ -29,7 +29,6 @@ impl From<Error> for Stop {
 pub(in crate::engine) type Decided<T> = Result<T, Stop>;
 
 /// The rows that decisions see, and the changes that they have made.
-#[derive(Default)]
 pub(in crate::engine) struct View {
     /// The caches of each table, in the order of `TABLES`.
     caches: [Cache; TABLES.len()],
@@ -50,7 +49,13 @@ fn is_due(schema: &Schema, values: &[Value], until: i64) -> bool {
 
 impl View {
     pub(super) fn new(calls: Vec<Statistics>) -> View {
-        View { calls, ..View::default() }
+        View {
+            caches: std::array::from_fn(|_| Cache::default()),
+            missing: BTreeSet::new(),
+            calls,
+            counted: Vec::new(),
+            counting: Vec::new(),
+        }
     }
 
     fn cache<R: Row>(&mut self) -> &mut Cache {

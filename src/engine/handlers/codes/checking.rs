@@ -1,116 +1,58 @@
 //! Checking the code of a number.
 
-use super::super::{sandbox, verify};
+use super::super::sandbox;
 use super::{CODE_CORRECT, CODE_WRONG};
 use crate::Result;
 use crate::calls::Done;
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
 use crate::engine::model::phones::Phone;
-use crate::engine::model::{limits, rejections};
-use crate::engine::operations::Subject;
+use crate::engine::model::rejections;
 use crate::engine::operations::addresses::WrongFromAddress;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
-use crate::engine::operations::verify::{Barred, Factor, Match, commit, state};
-use crate::engine::store::{Decided, SentCode, View};
+use crate::engine::operations::verify::{Checked, Circumstances, Counted, Guess, Match};
+use crate::engine::store::View;
+use crate::model::VerificationCode;
 
-/// The outcome of checking the code of a number.
-#[derive(Clone)]
-pub(in crate::engine) enum Checked {
-    /// With the route by which the code was sent.
-    Right(Option<String>),
-    Wrong,
-    NoneIsPending,
-    Barred(Barred),
-}
-
-impl Checked {
-    /// Notes it in the audit.
-    pub(in crate::engine) fn note(&self, view: &mut View, trail: &mut Trail, noted: Noted) {
-        let of = |verdict| Noted { verdict, ..noted.clone() };
-        match self {
-            Checked::Right(_) => trail.note(view, of(AuditVerdict::Right)),
-            Checked::Wrong => trail.note(view, of(AuditVerdict::Wrong)),
-            Checked::NoneIsPending => trail.refuse(of(AuditVerdict::NonePending)),
-            Checked::Barred(barred) => trail.refuse(noted.barred(*barred)),
-        }
-    }
-
-    /// Returns the reply.
-    fn result(self, now: Now) -> Result<Done> {
-        match self {
-            Checked::Right(_) => Ok(Done::with_message(CODE_CORRECT)),
-            Checked::Wrong => Err(rejections::verification_code_wrong(CODE_WRONG)),
-            Checked::NoneIsPending => Err(rejections::no_pending_verification()),
-            Checked::Barred(barred) => rejections::barred(barred, now),
-        }
+/// Notes the check of a number's code in the audit.
+pub(in crate::engine) fn note(checked: &Checked, view: &mut View, trail: &mut Trail, noted: Noted) {
+    let of = |verdict| Noted { verdict, ..noted.clone() };
+    match checked {
+        Checked::Right(..) => trail.note(view, of(AuditVerdict::Right)),
+        Checked::Barred(barred) => trail.refuse(noted.barred(*barred)),
+        Checked::NonePending => trail.refuse(of(AuditVerdict::NonePending)),
+        _ => trail.note(view, of(AuditVerdict::Wrong)),
     }
 }
 
 impl Engine {
     /// Counts a code that was right, and returns the reply.
     pub(in crate::engine) fn reply_to_check(&self, checked: Checked, now: Now) -> Result<Done> {
-        if let Checked::Right(Some(route)) = &checked {
+        if let Checked::Right(Match::Code { route: Some(route), .. }, _) = &checked {
             self.count_used(route);
         }
-        checked.result(now)
+        match checked {
+            Checked::Right(..) => Ok(Done::with_message(CODE_CORRECT)),
+            Checked::Barred(barred) => rejections::barred(barred, now),
+            Checked::NonePending => Err(rejections::no_pending_verification()),
+            _ => Err(rejections::verification_code_wrong(CODE_WRONG)),
+        }
     }
 
-    /// Returns how the code of a number is checked.
-    pub(in crate::engine) fn checks_of_numbers(&self, phone: &Phone) -> (bool, u32, Option<u16>) {
+    /// Returns a guess at the code of a number, and how it is checked.
+    pub(in crate::engine) fn guess_of_number(
+        &self,
+        phone: &Phone,
+        typed: &VerificationCode,
+        now: Now,
+    ) -> (Guess, Circumstances) {
         let limits = &self.app.settings.limits;
-        (self.is_lenient(), limits.tries, limits.counted(phone.country_code))
-    }
-}
-
-/// Checks the code of a number. If `lenient`, it does so like a sandbox that accepts every number's
-/// code: without waits and tries, and also if no code is pending.
-pub(in crate::engine) fn check_number(
-    view: &mut View,
-    subject: &Subject,
-    typed: &str,
-    (lenient, tries, country): (bool, u32, Option<u16>),
-    now: Now,
-) -> Decided<Checked> {
-    let Some(mut state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
-    state.country = country;
-    let pending = state.codes.iter().find(|code| code.lives(now, tries));
-    let lenient = lenient && (typed == sandbox::PHONE_CODE || pending.is_some());
-    let Some(code) = pending else {
-        return Ok(if lenient { Checked::Right(None) } else { Checked::NoneIsPending });
-    };
-    let (action, route) = (code.action.clone(), code.route.clone());
-    let right = verify::same(code.code.get()?, typed) || lenient && typed == sandbox::PHONE_CODE;
-    if lenient && !right {
-        return Ok(Checked::Wrong);
-    }
-    let found = match right {
-        true => code.used(),
-        // A wrong code of any length uses up one try of the pending code.
-        false => Match::Nothing { factors: vec![Factor::Code], compared: vec![action] },
-    };
-    Ok(match commit(view, state, &found, &WrongFromAddress::default(), now, limits::delay)? {
-        Some(barred) => Checked::Barred(barred),
-        None if right => Checked::Right(route),
-        None => Checked::Wrong,
-    })
-}
-
-impl SentCode {
-    /// Returns the match of this code.
-    pub(in crate::engine) fn used(&self) -> Match {
-        Match::Code { action: self.action.clone(), route: self.route.clone() }
-    }
-
-    /// Returns whether it is accepted, if so many wrong tries make it void.
-    pub(in crate::engine) fn lives(&self, now: Now, tries: u32) -> bool {
-        // A code that would live longer than any code can was issued while the clock was wrong.
-        let longest = limits::LONGEST_CODE_LIFE + limits::CLOCK_SLACK;
-        let possible = self.expires_at <= now.steady.plus(longest);
-        !self.spent && self.wrong_tries < tries && self.expires_at > now.steady && possible
-    }
-
-    pub(in crate::engine) fn fits(&self, typed: &str, now: Now) -> Result<bool> {
-        Ok(self.expires_at > now.steady && self.code.get()?.len() == typed.len())
+        let guess = Guess::Number {
+            typed: typed.clone(),
+            sandbox: self.is_lenient().then_some(sandbox::PHONE_CODE),
+            tries: limits.tries,
+        };
+        let counted = limits.counted(phone.country_code).map_or(Counted::Nowhere, Counted::For);
+        (guess, Circumstances { address: WrongFromAddress::default(), counted, now })
     }
 }

@@ -1,6 +1,6 @@
 //! Changes of users' phone numbers.
 
-use super::super::codes::{Checked, check_number, kind_of};
+use super::super::codes::{kind_of, note};
 use crate::calls::{Done, SetNumber};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
@@ -11,7 +11,7 @@ use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::jobs::Claimed;
 use crate::engine::operations::numbers::{self, NewNumber, Refused};
 use crate::engine::operations::pushes::NewPushes;
-use crate::engine::operations::verify::Barred;
+use crate::engine::operations::verify::{Barred, Checked, check};
 use crate::engine::store::View;
 use crate::model::{CountryCode, PhoneNumber, UserId, VerificationCode};
 use crate::{Error, Handle, Result};
@@ -50,7 +50,10 @@ impl Engine {
         self.accept_new(&phone, &trail)?;
         let app = self.app.app_id;
         let subject = Subject::Phone(app, phone.e164());
-        let how = self.checks_of_numbers(&phone);
+        let guess = match &proof {
+            Proof::Code(typed) => Some(self.guess_of_number(&phone, typed, now)),
+            Proof::Unverified => None,
+        };
         let masked = phone.masked_e164();
         let counted_as = kind_of(&subject);
         let new = NewNumber { user_id, phone, limits: self.limits(), by_operator };
@@ -66,14 +69,14 @@ impl Engine {
             };
             let of =
                 |verdict| Noted { number: Some(masked.clone()), ..Noted::of(user_id, verdict) };
-            let proven = match &proof {
-                Proof::Code(typed) => Some(check_number(view, &subject, typed.as_str(), how, now)?),
-                Proof::Unverified => None,
+            let proven = match &guess {
+                Some((guess, how)) => Some(check(view, &subject, guess, how)?),
+                None => None,
             };
             if let Some(checked) = &proven
-                && !matches!(checked, Checked::Right(_))
+                && !matches!(checked, Checked::Right(..))
             {
-                checked.note(view, trail, of(AuditVerdict::Unset));
+                note(checked, view, trail, of(AuditVerdict::Unset));
                 return Ok(Outcome::NotProven(checked.clone()));
             }
             let is_verified = proven.is_some();

@@ -358,11 +358,8 @@ fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhil
         values[3] = Value::Blob(Vec::new());
         Change { table: Authenticator::TABLE, kind, values }
     };
-    server().sql(
-        "spend",
-        "INSERT INTO seconder.users SELECT 7, 7, 1, 1, '', '', NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, \
-         NULL, 1, 0",
-    );
+    server()
+        .sql("spend", "INSERT INTO seconder.users SELECT 7, 7, 1, 1, '', '', NULL, 0, 0, 0, 1, 0");
     assert!(node.write(&mut |rows| rows.apply(vec![change(ChangeKind::Insert, 5)])).is_ok());
     let key = Key { table: Authenticator::TABLE, rows: Which::Prefix(vec![Value::Int(7)]) };
     let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'spend' \

@@ -2,6 +2,7 @@
 //! whole table that grows.
 
 mod lists;
+mod wrong;
 
 use super::process::Using;
 use super::{Connections, Sqlite, open};

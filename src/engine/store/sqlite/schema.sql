@@ -73,12 +73,6 @@ CREATE TABLE users (
     confirmed INTEGER NOT NULL,
     sms_used INTEGER NOT NULL,
     snoozed_until INTEGER NOT NULL,
-    wrong_codes INTEGER NOT NULL,
-    wrong_codes_at INTEGER,
-    wrong_app_codes INTEGER NOT NULL,
-    wrong_app_codes_at INTEGER,
-    wrong_recovery_codes INTEGER NOT NULL,
-    wrong_recovery_codes_at INTEGER,
     last_authenticator INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
@@ -266,15 +260,21 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_due ON codes (expires_at);
 
+CREATE TABLE factor_states (
+    subject TEXT NOT NULL,
+    factor TEXT NOT NULL,
+    wrong_in_a_row INTEGER NOT NULL,
+    wrong_at INTEGER NOT NULL,
+    PRIMARY KEY (subject, factor)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE verifications (
     subject TEXT PRIMARY KEY,
     app_id INTEGER NOT NULL,
     uuid TEXT NOT NULL,
     expires_at INTEGER NOT NULL,
     forget_at INTEGER NOT NULL,
-    verified INTEGER NOT NULL,
-    wrong_codes INTEGER NOT NULL,
-    wrong_codes_at INTEGER
+    verified INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX verifications_due ON verifications (forget_at);
 
