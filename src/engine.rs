@@ -25,7 +25,7 @@ pub use handlers::backups::restore;
 pub use handlers::forwarding::{Forwarding, Learned};
 pub use handlers::jobs::{JobEntry, JobFilter, JobPage, JobStatus, JobsRun};
 pub use handlers::keys::Resealed;
-pub use handlers::moving::{Problem, SourceFormat, SourceLine, SourceOptions, UserRecordPage};
+pub use handlers::moving::{SourceFormat, SourceLine, SourceOptions, UserRecordPage};
 pub use handlers::rate::CodesOfHour;
 pub use handlers::routes::StoredRoute;
 pub(crate) use handlers::settings::EngineSettings;
@@ -35,6 +35,8 @@ pub use model::devices::{DeviceRegistered, DeviceType};
 pub use model::jobs::{JobKind, JobState};
 pub use model::limits::Limits;
 pub use model::lines::{LineType, LookUp, NumberLookup, PhoneLine, Reserved};
-pub use model::records::{AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, UserRecord};
+pub use model::records::{
+    AuthenticatorRecord, DeviceRecord, Imported, LockedFactors, Problem, UserRecord,
+};
 pub use model::texts::Texts;
 pub use store::{after_fork, before_fork};

@@ -4,6 +4,7 @@ pub(crate) mod as_written;
 pub(super) mod author;
 pub(super) mod clock;
 pub(super) mod devices;
+pub(super) mod factors;
 pub(super) mod jobs;
 pub(super) mod limits;
 pub(super) mod lines;

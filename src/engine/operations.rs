@@ -25,17 +25,20 @@ pub(super) mod moving;
 pub(super) mod numbers;
 pub(super) mod offline;
 pub(super) mod operators;
+pub(super) mod profiles;
 pub(super) mod pushes;
 pub(super) mod recovery;
 pub(super) mod routes;
+pub(super) mod statistics;
 pub(super) mod steady;
 pub(super) mod users;
 pub(super) mod verifications;
 pub(super) mod verify;
 
 use super::model::clock::Now;
+use super::model::limits::Limits;
 use super::model::phones::Phone;
-use super::store::{Decided, Sequence, Statistics, User, View};
+use super::store::{Application, Decided, Sequence, Statistics, User, View};
 use crate::Error;
 use crate::model::UserId;
 
@@ -98,6 +101,12 @@ pub(super) fn user(view: &mut View, app: AppId, user_id: UserId) -> Decided<Opti
     Ok(user.filter(|user| user.app_id == app))
 }
 
+/// Converts a stored number to a user's id.
+fn user_id(number: i64) -> Decided<UserId> {
+    let number = u64::try_from(number).unwrap_or(0);
+    Ok(UserId::try_from(number).map_err(|_| damaged("lookups", "id"))?)
+}
+
 /// Returns the next id of this kind.
 fn next_id(view: &mut View, kind: &str) -> Decided<i64> {
     let name = kind.to_owned();
@@ -140,4 +149,11 @@ fn count_users(view: &mut View, app: AppId, by: i64) {
 /// Returns a value of a row that is not one of its type.
 fn damaged(table: &str, column: &str) -> Error {
     super::store::damaged(table, column)
+}
+
+/// Returns the limits of an application.
+fn limits(row: &Application) -> Decided<Limits> {
+    let mut limits = Limits::default();
+    limits.set(&row.limits).map_err(|_| damaged("applications", "limits"))?;
+    Ok(limits)
 }

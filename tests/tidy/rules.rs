@@ -416,9 +416,6 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
 ];
 
-/// Groups of files that import each other in a circle, for now.
-pub(crate) const CIRCLES: &[&str] = &["server/src/sending/routes"];
-
 /// Fields that must not show, and the types that redact themselves.
 pub(crate) const SECRET_FIELDS: &[&str] =
     &["secret", "device_secret", "api_key", "token", "code", "password"];

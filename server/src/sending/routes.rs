@@ -6,6 +6,7 @@ mod inbound;
 mod lookups;
 mod opening;
 mod rate;
+mod route;
 mod sender;
 mod settings;
 mod spooled;
@@ -16,35 +17,31 @@ pub use inbound::{Attached, receipt_url};
 pub(crate) use inbound::{Endpoint, RouteRef};
 pub use lookups::{check_lookup, try_lookup};
 pub use opening::{check, reach, takes_receipts};
+pub use route::{Log, last_two};
 pub use settings::FIELDS;
 pub use spooled::Spooled;
 pub use unsent::Unsent;
 
 use crate::PublicUrl;
 use crate::sending::attempts::Attempts;
-use breaker::Breaker;
 use inbound::Inbound;
 use lookups::Lookups;
 use opening::open;
-use rate::Rate;
-use seconder::engine::{Engine, Lane, LeasedJob, Message, Offered, Outcome, StoredRoute};
+use route::{OpenRoute, Route, locked};
+use seconder::engine::{
+    Engine, Lane, LeasedJob, Message, NumberLookup, Offered, Outcome, PhoneLine, Reserved,
+    StoredRoute,
+};
 use seconder::model::Secret;
 use seconder::remote::Dialer;
 use seconder::{Error, Result};
-use seconder_gateways::{Gateway, Outgoing, Problem, Urls};
-use settings::RouteSettings;
+use seconder_gateways::{Outgoing, Problem, Urls};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant};
-
-/// The time that an attempt takes in addition to the gateway's own limit.
-const SLACK: Duration = Duration::from_secs(5);
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
 /// Offers a job to other threads.
 type Offer = Box<dyn Fn(LeasedJob) -> Offered + Send + Sync>;
-
-/// Takes a line for the operator.
-pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The routes of a database, and the spool folder for messages as long as it has no routes. Clones are the same routes.
 #[derive(Clone)]
@@ -61,56 +58,6 @@ struct Inner {
     workers: OnceLock<Offer>,
     /// The message that was attempted last, unless it was sent.
     unsent: Mutex<Option<Unsent>>,
-}
-
-/// A route.
-struct Route {
-    name: String,
-    /// The settings as they are stored, to notice that they were changed. `None` for a route that was removed.
-    stored: Option<Secret>,
-    /// The reason why they cannot be read. Another process may have the key.
-    unreadable: Option<String>,
-    /// The errors of one that cannot be used; empty for one that was removed: messages that wait for it take another
-    /// one.
-    open: std::result::Result<OpenRoute, Vec<String>>,
-}
-
-/// A route whose settings are complete.
-struct OpenRoute {
-    settings: RouteSettings,
-    gateway: Box<dyn Gateway>,
-    breaker: Mutex<Breaker>,
-    rate: Mutex<Rate>,
-}
-
-impl Route {
-    /// Returns whether it stays as it is until it is set again.
-    fn is_settled(&self) -> bool {
-        self.open.is_ok() || self.is_removed()
-    }
-
-    fn lane(&self) -> Lane {
-        let longest_attempt =
-            self.open.as_ref().map_or(SLACK, |open| open.settings.timeout + SLACK);
-        Lane { name: self.name.clone(), longest_attempt }
-    }
-
-    fn is_removed(&self) -> bool {
-        self.stored.is_none() && self.unreadable.is_none()
-    }
-
-    /// Returns its errors, with its name.
-    fn problems(&self) -> Vec<String> {
-        let problems = self.open.as_ref().err().into_iter().flatten();
-        problems.map(|problem| format!("{}: {problem}", self.name)).collect()
-    }
-}
-
-impl Drop for OpenRoute {
-    /// Runs once the last attempt by it has ended: an attempt that is cut off may have sent its message.
-    fn drop(&mut self) {
-        self.gateway.stop();
-    }
 }
 
 impl Routes {
@@ -374,14 +321,15 @@ impl Routes {
     }
 }
 
-fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The data in the lock is complete at all times.
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl NumberLookup for Routes {
+    fn look_up(&self, number: &str) -> Option<PhoneLine> {
+        let Reserved::LookUp(look_up) = self.reserve() else { return None };
+        look_up(number)
+    }
 
-/// Returns the digits of a number that a log may show.
-pub fn last_two(number: &str) -> &str {
-    number.get(number.len().saturating_sub(2)..).unwrap_or_default()
+    fn reserve(&self) -> Reserved<'_> {
+        self.0.lookups.reserve(&self.0.log)
+    }
 }
 
 #[cfg(test)]

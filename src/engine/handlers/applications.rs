@@ -8,6 +8,7 @@ use crate::engine::handlers::settings::EngineSettings;
 use crate::engine::model::clock::{self, Now, Random, Time};
 use crate::engine::operations::applications as stored;
 use crate::engine::operations::audit::Trail;
+use crate::engine::operations::statistics;
 use crate::engine::store::{self, Store};
 use crate::model::ApiKey;
 use crate::wire::{Generation, Names};
@@ -226,7 +227,7 @@ impl Handle<AppStats> for Engine {
         let last = self.begin().clock.month();
         let app = self.app.app_id;
         let (counted, total_users) =
-            self.run(move |view| stored::statistics(view, app, last - 11))?;
+            self.run(move |view| statistics::statistics(view, app, last - 11))?;
         let of = |month| counted.iter().find(|counted| counted.month == month).cloned();
         let months = (last - 11..=last)
             .map(|month| of(month).unwrap_or_else(|| store::Statistics::none(app, month)));

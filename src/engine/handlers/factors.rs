@@ -3,11 +3,11 @@
 use crate::Result;
 use crate::calls::{Authenticator, Factors, PhoneType, RegisteredDevice};
 use crate::engine::core::Engine;
+use crate::engine::model::factors::Factor;
 use crate::engine::model::phones::Phone;
 use crate::engine::model::rejections;
 use crate::engine::operations::factors;
-use crate::engine::operations::users::Profile;
-use crate::engine::operations::verify::Factor;
+use crate::engine::operations::profiles::Profile;
 use crate::engine::store;
 use crate::model::UserId;
 

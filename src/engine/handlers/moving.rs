@@ -4,18 +4,18 @@ mod fields;
 mod reader;
 mod source;
 
-pub use crate::engine::model::records::Problem;
 pub use source::{SourceFormat, SourceLine, SourceOptions};
 
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Time;
+use crate::engine::model::factors::Factor;
 use crate::engine::model::records::{
     AuthenticatorRecord, DeviceRecord, HIGHEST, Imported, LockedFactors, UserRecord,
 };
 use crate::engine::operations::applications;
 use crate::engine::operations::approver::has_key;
 use crate::engine::operations::moving::{self, Account};
-use crate::engine::operations::verify::{Factor, WrongAnswers};
+use crate::engine::operations::verify::WrongAnswers;
 use crate::engine::store;
 use crate::model::UserId;
 use crate::{Error, Result};

@@ -3,14 +3,13 @@
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::Now;
+use crate::engine::model::factors::Factor;
 use crate::engine::model::{limits, rejections};
 use crate::engine::operations::Subject;
 use crate::engine::operations::addresses::WrongFromAddress;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::offline::{self, Login, Preparation, Report, Reported};
-use crate::engine::operations::verify::{
-    Checked, Circumstances, Counted, Factor, Guess, Match, check,
-};
+use crate::engine::operations::verify::{Checked, Circumstances, Counted, Guess, Match, check};
 use crate::engine::store::Authenticator;
 use crate::engine::store::View;
 use crate::model::{Secret, UserId};

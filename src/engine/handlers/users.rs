@@ -16,7 +16,8 @@ use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::budgets::Sending;
 use crate::engine::operations::enrolment::{self, EnrolUser, Welcome};
 use crate::engine::operations::jobs::{Claimed, Outgoing};
-use crate::engine::operations::users::{self, NewActivity, Profile};
+use crate::engine::operations::profiles::{self, Profile};
+use crate::engine::operations::users::{self, NewActivity};
 use crate::model::{Secret, UserId};
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ impl Engine {
     /// Returns the user with this id, if they belong to this application.
     pub(in crate::engine) fn user(&self, user_id: UserId) -> Result<Profile> {
         let app = self.app.app_id;
-        let found = self.look(move |view| users::profile(view, app, user_id))?;
+        let found = self.look(move |view| profiles::profile(view, app, user_id))?;
         found.ok_or_else(rejections::user_not_found)
     }
 }

@@ -4,12 +4,13 @@ use super::recovery;
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::model::limits::{self, Limits};
 use crate::engine::model::{as_written, rejections};
 use crate::engine::operations::addresses::WrongFromAddress;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
 use crate::engine::operations::verify::{
-    Barred, Checked, Circumstances, Counted, Factor, Guess, Hashed, Match, check,
+    Checked, Circumstances, Counted, Guess, Hashed, Match, check,
 };
 use crate::engine::operations::{Subject, recovery as recovery_codes};
 use crate::engine::store::{self, View};

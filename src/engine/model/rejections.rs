@@ -6,8 +6,8 @@ pub(in crate::engine) use crate::calls::{
 };
 
 use super::clock::Now;
+use crate::engine::model::factors::Barred;
 use crate::engine::model::lines::LineType;
-use crate::engine::operations::verify::Barred;
 use crate::error::Rejection;
 use crate::{Error, Result, codes};
 use std::collections::BTreeMap;

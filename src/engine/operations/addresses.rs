@@ -3,8 +3,8 @@
 
 use super::AppId;
 use super::budgets::{HOUR, Over, Window, slide};
-use super::verify::Barred;
 use crate::engine::model::clock::Time;
+use crate::engine::model::factors::Barred;
 use crate::engine::store::{Budget, Decided, View};
 
 /// The count for the address of a call: the key of the row, the limit and the steady time. By default, there is

@@ -3,7 +3,7 @@
 mod keys;
 mod removing;
 
-pub(in crate::engine) use keys::{Rotated, end_earlier, rotate};
+pub(in crate::engine) use keys::{Rotated, end_earlier, hash, key_hash, rotate};
 pub(in crate::engine) use removing::{Removed, can_be_removed, remove, remove_audit, remove_users};
 
 use super::audit::{AuditVerdict, Noted, Trail};
@@ -11,12 +11,10 @@ use super::lookups::{self, Kind};
 use super::{AppId, next_id, steady};
 use crate::engine::app_settings::{self, App, AppSettings, ApplicationSettings};
 use crate::engine::model::clock::Time;
-use crate::engine::model::limits::Limits;
-use crate::engine::store::{Application, Decided, Statistics, View};
+use crate::engine::store::{Application, Decided, View};
 use crate::model::{ApiKey, Secret};
 use crate::wire::Names;
-use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use zeroize::Zeroizing;
 
 /// Every application, in the order they were added.
@@ -96,50 +94,6 @@ pub(in crate::engine) fn configure(
     trail.note(view, noted.because(Some(&changed)));
     view.put(row);
     steady::raise(view, trail.now.reached())
-}
-
-/// Returns the number of users that an application has. It is kept by those who add and delete users, in one row for
-/// each node, and so costs the same for a million users as for one.
-pub(in crate::engine) fn user_count(view: &mut View, app: AppId) -> Decided<u64> {
-    let mut rows = view.all::<Statistics>((app, Statistics::TOTALS))?;
-    let is_of = |row: &&Statistics| (row.app_id, row.month) == (app, Statistics::TOTALS);
-    rows.extend(view.counted().filter(is_of).cloned());
-    Ok(u64::try_from(rows.iter().map(|row| row.users).sum::<i64>()).unwrap_or(0))
-}
-
-/// Returns the counts of each month from this one on, and the number of users.
-pub(in crate::engine) fn statistics(
-    view: &mut View,
-    app: AppId,
-    from: i64,
-) -> Decided<(Vec<Statistics>, u64)> {
-    let mut months: BTreeMap<i64, Statistics> = BTreeMap::new();
-    let mut rows = view.all::<Statistics>((app,))?;
-    rows.extend(view.counted().filter(|counted| counted.app_id == app).cloned());
-    for row in rows {
-        let sum = months.entry(row.month).or_insert_with(|| Statistics::none(app, row.month));
-        sum.add(&row);
-    }
-    let users = months.get(&Statistics::TOTALS).map_or(0, |totals| totals.users);
-    let months = months.into_values().filter(|row| row.month >= from);
-    Ok((months.collect(), u64::try_from(users).unwrap_or(0)))
-}
-
-pub(super) fn limits(row: &Application) -> Decided<Limits> {
-    let mut limits = Limits::default();
-    limits.set(&row.limits).map_err(|_| super::damaged("applications", "limits"))?;
-    Ok(limits)
-}
-
-/// Returns the hash by which an API key is looked up, so that the time of a comparison reveals
-/// nothing about the key.
-pub(in crate::engine) fn key_hash(api_key: &ApiKey) -> [u8; 32] {
-    Sha256::digest(api_key.expose()).into()
-}
-
-/// [`key_hash`], as it is stored.
-pub(in crate::engine) fn hash(api_key: &ApiKey) -> String {
-    key_hash(api_key).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn app(row: Application) -> Decided<App> {

@@ -5,10 +5,10 @@ use super::jobs::carried::What;
 use super::jobs::job::{self, Claimed, NewJob};
 use super::lookups::{self, Kind};
 use super::pushes::{self, About, NewPushes};
-use super::verify::Barred;
-use super::{AppId, Subject, browsers, budgets, count, user, users};
+use super::{AppId, Subject, browsers, budgets, count, user};
 use crate::calls::ApprovalStatus;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::Barred;
 use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::{APPROVAL_LIFE, CALLBACK_LIFE, WRONG_NUMBERS};
 use crate::engine::store::{Approval, Decided, Device, OpenApproval, View};
@@ -304,7 +304,7 @@ pub(in crate::engine) fn find(
     let Some(id) = lookups::find(view, Kind::Approval, app, uuid.as_str())? else {
         return Ok(None);
     };
-    let user_id = users::user_id(id)?;
+    let user_id = super::user_id(id)?;
     pending(view, user_id.get(), now)?;
     let user = user(view, app, user_id)?;
     let row = view.get::<Approval>((user_id.get(), uuid.as_str().to_owned()))?;

@@ -3,9 +3,9 @@
 //! stay when the user is deleted.
 
 use super::AppId;
-use super::verify::{Barred, Factor};
 pub(in crate::engine) use crate::engine::model::author::Author;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::store::{Audit, Decided, Page, View};
 use crate::model::UserId;
 
@@ -107,16 +107,6 @@ impl Noted {
             Barred::Account => None,
         };
         Noted { verdict, over, ..self }
-    }
-}
-
-impl Factor {
-    pub(in crate::engine) fn name(self) -> &'static str {
-        match self {
-            Factor::Code => "code",
-            Factor::Authenticator => "authenticator",
-            Factor::Recovery => "recovery_code",
-        }
     }
 }
 

@@ -5,9 +5,10 @@ use super::budgets::{Over, Sending};
 use super::completions::{self, Paused};
 use super::jobs::carried::{Outgoing, What};
 use super::jobs::job::{self, Claimed, NewJob};
-use super::verify::{Barred, Factor, WrongAnswers};
-use super::{AppId, Subject, applications, user, verifications};
+use super::verify::WrongAnswers;
+use super::{AppId, Subject, limits, user, verifications};
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
 use crate::engine::store::{Application, Decided, FactorState, NumberCheck, SentCode, View};
@@ -255,7 +256,7 @@ pub(in crate::engine) fn is_code(
 ) -> Decided<bool> {
     let Some(code) = view.get::<SentCode>(key)? else { return Ok(false) };
     let tries = match view.get::<Application>((app_id,))? {
-        Some(app) => applications::limits(&app)?.tries,
+        Some(app) => limits(&app)?.tries,
         None => return Ok(false),
     };
     Ok(code.lives(now, tries) && code.code.get()? == carried)

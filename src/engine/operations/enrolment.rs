@@ -5,7 +5,7 @@ use super::budgets::{Over, Sending};
 use super::jobs::carried::{Outgoing, What};
 use super::jobs::job::{self, Claimed, NewJob};
 use super::lookups::{self, Kind};
-use super::users::user_id;
+use super::user_id;
 use super::{AppId, Subject, USERS, count, count_users, finding, next_id};
 use crate::engine::model::clock::Now;
 use crate::engine::model::jobs::JobKind;

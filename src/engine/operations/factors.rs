@@ -1,11 +1,12 @@
 //! The authenticator apps and devices of users.
 
 use super::lookups::{self, Kind};
-use super::users::{self, Profile};
-use super::verify::{Factor, WrongAnswers};
+use super::profiles::{self, Profile};
+use super::verify::WrongAnswers;
 use super::{AppId, DEVICES, Subject, browsers, next_id, recovery, user};
 use crate::Result;
 use crate::engine::model::clock::Now;
+use crate::engine::model::factors::Factor;
 use crate::engine::store::{Authenticator, Decided, Device, FactorState, OfflineUse, User, View};
 use crate::model::{DeviceId, UserId};
 use crate::otp::{Algorithm, Totp};
@@ -71,7 +72,7 @@ pub(in crate::engine) fn find(
     user_id: UserId,
 ) -> Decided<Option<(Profile, Factors)>> {
     view.ask::<FactorState>((Subject::key_of(user_id),));
-    let Some(profile) = users::profile(view, app, user_id)? else { return Ok(None) };
+    let Some(profile) = profiles::profile(view, app, user_id)? else { return Ok(None) };
     let wrong = view.all::<FactorState>((Subject::key_of(user_id),))?;
     let locked = |factor: &Factor| WrongAnswers::of(&wrong, *factor).are_too_many();
     let authenticators = view.all::<Authenticator>((user_id.get(),))?;
@@ -119,7 +120,7 @@ pub(in crate::engine) fn device(
     device: DeviceId,
 ) -> Decided<Option<Device>> {
     match lookups::find(view, Kind::Device, app, &device.to_string())? {
-        Some(owner) => view.get::<Device>((users::user_id(owner)?.get(), device.get())),
+        Some(owner) => view.get::<Device>((super::user_id(owner)?.get(), device.get())),
         None => Ok(None),
     }
 }

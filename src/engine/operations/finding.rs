@@ -178,7 +178,7 @@ pub(in crate::engine) fn find(
         let is_full = rows.len() == left;
         let mut last = None;
         for row in rows {
-            let id = super::users::user_id(row.id)?;
+            let id = super::user_id(row.id)?;
             let Some(found) = user(view, app, id)? else { continue };
             let terms = query.matching(stored_terms(view, &found)?);
             let read = terms.iter().position(|(of, name)| of == kind && *name == row.name);

@@ -10,7 +10,7 @@ use super::enrolment;
 use super::lookups::{self, Kind};
 use super::moving;
 use super::verifications::{self, VerificationKey};
-use super::{AppId, IMPORTED_WITHOUT_IDS, USERS, applications, pass_id, user};
+use super::{AppId, IMPORTED_WITHOUT_IDS, USERS, pass_id, statistics, user};
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::phones::Phone;
 use crate::engine::model::records::{HIGHEST, Imported, UserRecord};
@@ -56,7 +56,7 @@ pub(in crate::engine) fn begin(view: &mut View, app: AppId, now: Now) -> Decided
     if view.get::<Forwarding>((app,))?.is_some() {
         return Ok(true);
     }
-    let (months, _) = applications::statistics(view, app, Statistics::TOTALS + 1)?;
+    let (months, _) = statistics::statistics(view, app, Statistics::TOTALS + 1)?;
     let imported = view.get::<Sequence>((IMPORTED_WITHOUT_IDS.to_owned(),))?;
     if months.iter().any(|month| month.users > 0) || imported.is_some() {
         return Ok(false);
@@ -105,7 +105,7 @@ pub(in crate::engine) fn new_user_is_there(
     email: &str,
 ) -> Decided<bool> {
     match enrolment::find(view, app, phone, email)? {
-        Some(id) => is_there(view, app, super::users::user_id(id)?),
+        Some(id) => is_there(view, app, super::user_id(id)?),
         None => Ok(true),
     }
 }

@@ -1,8 +1,8 @@
 //! Housekeeping: deletes expired rows of all users, in small steps that no login waits for.
 
-use super::applications::limits;
 use super::jobs::job::{DEAD, FAILED, SENT};
 use super::jobs::{self};
+use super::limits;
 use super::lookups::{self, Kind};
 use crate::engine::delivery::{HOST, SPOOL};
 use crate::engine::model::clock::{Now, Time};

@@ -1,7 +1,7 @@
 //! Pages of rows for operators, the latest first.
 
 use super::lookups::Kind;
-use super::users::user_id;
+use super::user_id;
 use super::{AppId, finding, user};
 use crate::engine::model::clock::Time;
 use crate::engine::store::{

@@ -2,12 +2,11 @@
 
 use super::audit::{AuditVerdict, Noted, Trail};
 use super::lookups::{self, Kind};
-use super::verify::Factor;
 use super::{
     AppId, DEVICES, IMPORTED_WITHOUT_IDS, USER, USERS, count_users, finding, next_ids, pass_id,
-    users,
 };
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::Factor;
 use crate::engine::model::phones::Phone;
 use crate::engine::model::records::Problem;
 use crate::engine::model::records::{AuthenticatorRecord, DeviceRecord, Imported, UserRecord};
@@ -101,7 +100,7 @@ pub(in crate::engine) fn import(
     for user in &new {
         let id = match user.user_id {
             Some(id) => id,
-            None => users::user_id(next_ids.next().unwrap_or_default())?,
+            None => super::user_id(next_ids.next().unwrap_or_default())?,
         };
         add(view, app, id, user, trail.now);
         let number = user.phone.as_ref().map(Phone::masked_e164);
@@ -139,7 +138,7 @@ fn names(user: &UserRecord) -> Vec<(Kind, String)> {
 fn owner(view: &mut View, app: AppId, user: &UserRecord) -> Decided<Option<u64>> {
     let Some((kind, name)) = names(user).into_iter().next() else { return Ok(None) };
     let found = lookups::find(view, kind, app, &name)?;
-    found.map(|id| users::user_id(id).map(UserId::get)).transpose()
+    found.map(|id| super::user_id(id).map(UserId::get)).transpose()
 }
 
 /// Returns the field of a name in which another user's is a conflict.

@@ -2,63 +2,18 @@
 
 use super::jobs;
 use super::lookups::{self, Kind};
+use super::profiles::{Profile, profile};
 use super::{
     AppId, Subject, approvals, browsers, count, count_users, enrolment, finding, forwarding, user,
+    user_id,
 };
 use crate::engine::model::clock::{Now, Time};
-use crate::engine::model::phones::Phone;
 use crate::engine::store::{
     Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, FactorState,
     Forwarded, Forwarding, Job, KeptLine, Lookup, NumberCheck, OfflineSteps, OfflineUse,
     OpenApproval, RecoveryCode, SentCode, User, View,
 };
 use crate::model::UserId;
-
-/// A user as calls show them.
-#[derive(Clone)]
-pub(in crate::engine) struct Profile {
-    pub(in crate::engine) user_id: UserId,
-    pub(in crate::engine) phone: Option<Phone>,
-    /// The most recently added e-mail, or else the name on machines.
-    pub(in crate::engine) account: String,
-    pub(in crate::engine) confirmed: bool,
-    pub(in crate::engine) sms_used: bool,
-    pub(in crate::engine) authenticator_used: bool,
-    /// True if one of the devices shows codes.
-    pub(in crate::engine) device_shows_codes: bool,
-    /// The types of the user's devices, oldest first.
-    pub(in crate::engine) devices: Vec<String>,
-    pub(in crate::engine) created_at: Time,
-    /// The time since which an operator has locked the user.
-    pub(in crate::engine) locked_at: Option<Time>,
-}
-
-pub(in crate::engine) fn profile(
-    view: &mut View,
-    app: AppId,
-    user_id: UserId,
-) -> Decided<Option<Profile>> {
-    view.ask::<User>((user_id.get(),));
-    view.ask::<Authenticator>((user_id.get(),));
-    view.ask::<Device>((user_id.get(),));
-    let Some(found) = user(view, app, user_id)? else { return Ok(None) };
-    let authenticators = view.all::<Authenticator>((user_id.get(),))?;
-    let devices = view.all::<Device>((user_id.get(),))?;
-    Ok(Some(Profile {
-        user_id,
-        phone: found.phone(),
-        account: found.account().to_owned(),
-        confirmed: found.confirmed,
-        sms_used: found.sms_used,
-        authenticator_used: authenticators
-            .iter()
-            .any(|app| app.is_app() && app.last_step.is_some()),
-        device_shows_codes: authenticators.iter().any(|codes| !codes.is_app()),
-        devices: devices.into_iter().map(|device| device.os_type).collect(),
-        created_at: found.created_at,
-        locked_at: found.locked_at,
-    }))
-}
 
 /// Deletes a user. Returns whether there was such a user.
 pub(in crate::engine) fn delete(view: &mut View, app: AppId, user_id: UserId) -> Decided<bool> {
@@ -203,12 +158,6 @@ pub(in crate::engine) fn add_activity(view: &mut View, new: &NewActivity) -> Dec
     Ok(true)
 }
 
-/// Converts a stored number to a user's id.
-pub(super) fn user_id(number: i64) -> Decided<UserId> {
-    let number = u64::try_from(number).unwrap_or(0);
-    Ok(UserId::try_from(number).map_err(|_| super::damaged("lookups", "id"))?)
-}
-
 /// Returns the user with this login name, and how many recovery codes the user has left.
 pub(in crate::engine) fn of_login(
     view: &mut View,
@@ -287,8 +236,8 @@ pub(in crate::engine) fn remove_login(
 mod tests {
     use super::*;
     use crate::engine::model::jobs::JobKind;
-    use crate::engine::operations::applications;
     use crate::engine::operations::enrolment::{EnrolUser, enrol};
+    use crate::engine::operations::statistics;
     use crate::engine::store::{Memory, Store};
 
     const NOW: Now = Now { clock: Time(1_000_000_000), steady: Time(1_000_000_000) };
@@ -299,7 +248,10 @@ mod tests {
         let new = EnrolUser {
             app: 1,
             email: "ada@example.com".into(),
-            phone: Some(Phone { country_code: 1, national: "5550100123".into() }),
+            phone: Some(crate::engine::model::phones::Phone {
+                country_code: 1,
+                national: "5550100123".into(),
+            }),
             welcome: None,
             new_only: false,
             now: NOW,
@@ -379,7 +331,7 @@ mod tests {
             clear(view)
         });
         emptied.unwrap();
-        let counted = store.run(|view| applications::statistics(view, 1, 1)).unwrap();
+        let counted = store.run(|view| statistics::statistics(view, 1, 1)).unwrap();
         assert!(counted.0.iter().all(|month| month.api_calls == 0) && counted.1 == 0);
     }
 
@@ -387,7 +339,7 @@ mod tests {
     fn statistics_have_the_calls_that_are_not_written_yet() {
         let (store, _) = store();
         (0..3).for_each(|_| store.count_call(1, NOW.clock.month()));
-        let counted = store.run(|view| applications::statistics(view, 1, 1)).unwrap();
+        let counted = store.run(|view| statistics::statistics(view, 1, 1)).unwrap();
         assert_eq!(counted.0.iter().map(|month| month.api_calls).sum::<i64>(), 3);
     }
 }

@@ -5,6 +5,7 @@
 //! as it may be, however many guesses race, because each decision sees the changes of the ones before it.
 
 mod guess;
+mod matched;
 mod spend;
 mod state;
 #[cfg(test)]
@@ -12,50 +13,16 @@ mod verdicts;
 mod wrong;
 
 pub(in crate::engine) use guess::{Guess, Hashed};
-pub(in crate::engine) use wrong::{Barred, WrongAnswers};
+pub(in crate::engine) use matched::{Counted, Match};
+pub(in crate::engine) use wrong::WrongAnswers;
 
 use super::Subject;
 use super::addresses::WrongFromAddress;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::store::{Decided, Sealed, View};
 use guess::Compared;
 use state::state;
-
-/// The factors that protect a user. Wrong codes are counted separately for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Factor {
-    Code,
-    Authenticator,
-    Recovery,
-}
-
-impl Factor {
-    pub(in crate::engine) const ALL: [Factor; 3] =
-        [Factor::Code, Factor::Authenticator, Factor::Recovery];
-}
-
-/// The stored code that a guess is.
-#[derive(Clone)]
-pub(in crate::engine) enum Match {
-    /// A valid code, for this action, and the route by which it was sent.
-    Code { action: String, route: Option<String> },
-    /// A step of an authenticator app that was not accepted before, and the device whose app it is.
-    Step { authenticator_id: i64, step: u64, device_id: Option<u64> },
-    /// The step of an authenticator app that was accepted last. There is nothing left to spend.
-    Shown { authenticator_id: i64, step: u64 },
-    /// A recovery code that was not used.
-    Recovery { hash: Vec<u8> },
-}
-
-impl Match {
-    pub(in crate::engine) fn factor(&self) -> Factor {
-        match self {
-            Match::Code { .. } => Factor::Code,
-            Match::Step { .. } | Match::Shown { .. } => Factor::Authenticator,
-            Match::Recovery { .. } => Factor::Recovery,
-        }
-    }
-}
 
 /// The outcome of a check. Only `Right` lets anyone in.
 #[derive(Clone)]
@@ -84,16 +51,6 @@ pub(in crate::engine) struct Circumstances {
     pub(in crate::engine) address: WrongFromAddress,
     pub(in crate::engine) counted: Counted,
     pub(in crate::engine) now: Now,
-}
-
-/// The country for which a used code is counted. All logins of a country wait for one row, so it is not counted unless
-/// a limit needs it.
-#[derive(Clone, Copy)]
-pub(in crate::engine) enum Counted {
-    Nowhere,
-    /// The country of the user's number.
-    OfUser,
-    For(u16),
 }
 
 /// Checks a guess, and spends the code that it is, or charges it.

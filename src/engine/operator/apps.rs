@@ -9,6 +9,7 @@ use crate::engine::model::limits::MOST_OVERLAP;
 use crate::engine::operations::applications as stored;
 use crate::engine::operations::applications::{Removed, Rotated};
 use crate::engine::operations::audit::Trail;
+use crate::engine::operations::statistics;
 use crate::model::{ApiKey, Secret};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ impl Engine {
 
     fn record(&self, app: App) -> Result<AppRecord> {
         let (id, now) = (app.app_id, self.now());
-        let (_, users) = self.run(move |view| stored::statistics(view, id, i64::MAX))?;
+        let (_, users) = self.run(move |view| statistics::statistics(view, id, i64::MAX))?;
         let earlier = app.earlier.as_ref().filter(|earlier| earlier.until > now.steady);
         Ok(AppRecord::new(&app, users, earlier.map(|earlier| now.shown(earlier.until).seconds())))
     }

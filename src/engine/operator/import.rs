@@ -2,8 +2,8 @@
 
 use super::declaration::operation;
 use crate::engine::core::Engine;
-use crate::engine::handlers::moving::Problem;
 use crate::engine::model::records::Imported;
+use crate::engine::model::records::Problem;
 use crate::wire::wipe;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};

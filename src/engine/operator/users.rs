@@ -4,11 +4,13 @@ use super::declaration::{Nothing, operation};
 use crate::calls::{self, Factors, Handle, RegisteredDevice};
 use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::model::phones::Phone;
 use crate::engine::model::rejections;
 use crate::engine::operations::finding::{self, Place, Query};
-use crate::engine::operations::verify::{Barred, Factor, WrongAnswers};
-use crate::engine::operations::{Subject, applications, listing};
+use crate::engine::operations::statistics;
+use crate::engine::operations::verify::WrongAnswers;
+use crate::engine::operations::{Subject, listing};
 use crate::engine::store::{Activity, Authenticator, Device, FactorState, User};
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -80,7 +82,7 @@ impl ListUsers {
         let before = self.after.unwrap_or(u64::MAX);
         let list = if self.locked { listing::locked_users } else { listing::users };
         let (rows, total) = engine.look(move |view| {
-            Ok((list(view, app, before, most)?, applications::user_count(view, app)?))
+            Ok((list(view, app, before, most)?, statistics::user_count(view, app)?))
         })?;
         let last = rows.last().filter(|_| rows.len() == most as usize);
         let next = last.map(|row| row.user_id);

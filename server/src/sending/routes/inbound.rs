@@ -1,7 +1,8 @@
 //! Requests of providers after they have a message: reports of its outcome, and fetches of the document that a voice
 //! reads out. Their secrets are in the paths.
 
-use super::{OpenRoute, Route, Routes, locked};
+use super::Routes;
+use super::route::{OpenRoute, Route, locked};
 use crate::PublicUrl;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;

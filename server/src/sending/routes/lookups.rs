@@ -1,9 +1,9 @@
 //! The provider that looks numbers up, with the settings that the database has.
 
 use super::breaker::{Breaker, State};
-use super::{Log, Routes, locked};
+use super::route::{Log, locked};
 use seconder::Result;
-use seconder::engine::{Engine, NumberLookup, PhoneLine, Reserved};
+use seconder::engine::{Engine, PhoneLine, Reserved};
 use seconder::model::Secret;
 use seconder::remote::Dialer;
 use seconder_gateways::{HttpLookup, LookupError, Problem};
@@ -137,17 +137,6 @@ impl Lookups {
     }
 }
 
-impl NumberLookup for Routes {
-    fn look_up(&self, number: &str) -> Option<PhoneLine> {
-        let Reserved::LookUp(look_up) = self.reserve() else { return None };
-        look_up(number)
-    }
-
-    fn reserve(&self) -> Reserved<'_> {
-        self.0.lookups.reserve(&self.0.log)
-    }
-}
-
 /// A look-up that waits for a provider.
 struct Place(Arc<AtomicUsize>);
 
@@ -194,7 +183,7 @@ impl Admitted {
         self.good = Some(false);
         let found = open.look_up(number);
         self.good = Some(!matches!(found, Err(LookupError::Failed(_))));
-        let to = super::last_two(number);
+        let to = super::route::last_two(number);
         match found {
             Ok(line) => Some(line),
             // The provider works. It would say the same of this number again, so that is kept.

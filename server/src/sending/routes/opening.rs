@@ -1,7 +1,7 @@
 //! Opens the gateways of routes.
 
-use super::OpenRoute;
 use super::rate::Rate;
+use super::route::OpenRoute;
 use super::settings::RouteSettings;
 use seconder::remote::Dialer;
 use seconder_gateways::Problem;

@@ -1,6 +1,7 @@
 //! Sends jobs by the routes: each is prepared, sent by a gateway, and finished with the outcome.
 
-use super::{Routes, State, Unsent, locked};
+use super::route::locked;
+use super::{Routes, State, Unsent};
 use seconder::Result;
 use seconder::calls::Channel;
 use seconder::engine::{

@@ -1,6 +1,6 @@
 //! The spool folder, to which messages go as long as a database has no routes.
 
-use super::{Log, last_two};
+use super::route::{Log, last_two};
 use seconder::engine::{Deliver as _, Lane, Message, Outcome, Spool};
 use std::path::Path;
 

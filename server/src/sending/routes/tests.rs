@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+use super::rate::Rate;
+use super::settings::RouteSettings;
 use super::*;
+use seconder_gateways::Gateway;
 use serde_json::Map;
 
 /// A gateway that panics as long as this is true.

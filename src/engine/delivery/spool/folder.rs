@@ -29,7 +29,7 @@ pub(super) use system::{Folder, Search};
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{make, no_folder};
+    use crate::engine::delivery::spool::folder::{make, no_folder};
     use nix::dir::{Dir, OwningIter, Type};
     use nix::errno::Errno;
     use nix::fcntl::{OFlag, open, openat, renameat};
@@ -136,7 +136,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{make, no_folder};
+    use crate::engine::delivery::spool::folder::{make, no_folder};
     use std::fs;
     use std::io::Result;
     use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 //! secret or the number of a user.
 
 use super::reader::Fields;
-use super::source;
+use super::source::app::HOTP;
+use super::source::uris;
 use crate::engine::core::Engine;
 use crate::engine::model::devices::DeviceType;
 use crate::engine::model::records::Problem;
@@ -205,15 +206,15 @@ fn of_uri(fields: &mut Fields<'_>) -> Option<AuthenticatorRecord> {
         Ok(totp) => {
             let secret = totp.secret().to_vec().into();
             let mut app = AuthenticatorRecord::new(secret, totp.digits(), totp.period()).ok()?;
-            let account = || source::account(&uri).parse().ok();
+            let account = || uris::account(&uri).parse().ok();
             (app.algorithm, app.last_step) = (totp.algorithm(), last_step);
             app.label = label.or_else(account);
             Some(app)
         }
         Err(error) => {
             let field = format!("{}otpauth", fields.place);
-            fields.add(match source::is_hotp(&uri) {
-                true => Problem::new(field, source::app::HOTP),
+            fields.add(match uris::is_hotp(&uri) {
+                true => Problem::new(field, HOTP),
                 false => Problem::of(&error, &field),
             });
             None

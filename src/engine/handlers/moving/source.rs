@@ -4,12 +4,12 @@ pub(super) mod app;
 mod freeotp;
 mod migration;
 mod tables;
-mod uris;
+pub(super) mod uris;
 
 use crate::engine::model::records::Problem;
 use crate::otp::Algorithm;
 use crate::{Error, Result};
-use app::{SourceApp, named, problem};
+use app::{SourceApp, named, problem, wrong};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
@@ -130,17 +130,6 @@ impl SourceFormat {
             (Some(_), _) => Err(wrong("user", "must not be there: the file names its users")),
         }
     }
-}
-
-/// Returns the account in the label of an `otpauth:` URI.
-pub(super) fn account(uri: &str) -> String {
-    uris::names(uri).1
-}
-
-pub(super) use uris::is_hotp;
-
-fn wrong(parameter: &'static str, reason: &'static str) -> Error {
-    Error::invalid_argument(parameter, reason)
 }
 
 /// Returns the apps of the issuer that was asked for. The export of a phone has the accounts of its owner everywhere,

@@ -1,6 +1,6 @@
 //! The API keys of an application: the current one, and for a while the one before it.
 
-use super::{hash, lookups};
+use super::super::lookups;
 use crate::engine::app_settings::EarlierKey;
 use crate::engine::model::clock::Time;
 use crate::engine::operations::audit::{AuditVerdict, Noted, Trail};
@@ -8,6 +8,7 @@ use crate::engine::operations::lookups::Kind;
 use crate::engine::operations::steady;
 use crate::engine::store::{Application, Decided, View};
 use crate::model::{ApiKey, Secret};
+use sha2::{Digest, Sha256};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Rotated {
@@ -98,4 +99,15 @@ fn put(view: &mut View, row: Application, trail: &Trail) -> Decided<()> {
     let noted = Noted { verdict: AuditVerdict::Configured, ..Noted::default() };
     trail.note(view, Noted { reason: Some("api_key".to_owned()), ..noted });
     steady::raise(view, trail.now.reached())
+}
+
+/// Returns the hash by which an API key is looked up, so that the time of a comparison reveals
+/// nothing about the key.
+pub(in crate::engine) fn key_hash(api_key: &ApiKey) -> [u8; 32] {
+    Sha256::digest(api_key.expose()).into()
+}
+
+/// [`key_hash`], as it is stored.
+pub(in crate::engine) fn hash(api_key: &ApiKey) -> String {
+    key_hash(api_key).iter().map(|byte| format!("{byte:02x}")).collect()
 }

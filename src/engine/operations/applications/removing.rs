@@ -32,7 +32,7 @@ pub(in crate::engine) fn can_be_removed(view: &mut View, app: AppId) -> Decided<
 pub(in crate::engine) fn remove_users(view: &mut View, app: AppId, most: u32) -> Decided<bool> {
     let names = names(view, app, most)?;
     for name in &names {
-        if !users::delete(view, app, users::user_id(name.id)?)? {
+        if !users::delete(view, app, super::super::user_id(name.id)?)? {
             view.delete(name);
         }
     }

@@ -2,12 +2,12 @@
 
 use super::super::audit::{AuditVerdict, Author, Noted, Trail};
 use super::super::budgets::Sending;
-use super::super::verify::Factor;
-use super::super::{AppId, Subject, applications, codes, completions, pushes};
+use super::super::{AppId, Subject, codes, completions, limits, pushes};
 use super::carried::{Notice, Outgoing, What, what};
 use super::job::{DEAD, FAILED, Plan, SENT, free, unless_damaged, user_id};
 use super::receipts;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::Factor;
 use crate::engine::model::jobs::JobKind;
 use crate::engine::model::limits::LONGEST_CODE_LIFE;
 use crate::engine::store::{Application, Cell, Decided, Job, Row, SentCode, Value, View};
@@ -184,7 +184,7 @@ pub(super) fn sending(
         country: message.country,
         network: message.network,
         verifies_number: Subject::user_of(&job.subject).is_none(),
-        limits: Some(applications::limits(&app)?),
+        limits: Some(limits(&app)?),
         now,
     }))
 }

@@ -1,8 +1,9 @@
 //! Guesses: the stored codes that each may be, what it costs, and the comparison.
 
+use super::matched::Match;
 use super::state::{EnrolledApp, VerifyState};
-use super::{Factor, Match};
 use crate::engine::model::clock::Now;
+use crate::engine::model::factors::Factor;
 use crate::engine::model::limits;
 use crate::engine::operations::recovery;
 use crate::engine::store::{Authenticator, RecoveryCode, Sealed, SentCode};

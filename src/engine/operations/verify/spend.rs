@@ -1,8 +1,8 @@
 //! Spending a right code, and charging a wrong guess.
 
 use super::guess::Charge;
+use super::matched::{Counted, Match};
 use super::state::{EnrolledApp, Owner, VerifyState};
-use super::{Counted, Match};
 use crate::engine::model::clock::Now;
 use crate::engine::operations::{Subject, browsers, completions, count};
 use crate::engine::store::{Decided, FactorState, RecoveryCode, View};

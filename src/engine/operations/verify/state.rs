@@ -1,7 +1,10 @@
 //! The stored rows that a code can be compared with.
 
-use super::{Barred, Counted, Factor, Guess, WrongAnswers};
+use super::guess::Guess;
+use super::matched::Counted;
+use super::wrong::WrongAnswers;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::operations::{Subject, offline, user};
 use crate::engine::store::{
     Authenticator, Decided, FactorState, NumberCheck, RecoveryCode, SentCode, User, View,

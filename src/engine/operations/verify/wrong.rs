@@ -1,7 +1,7 @@
 //! Wrong codes in a row, and the bars that follow from them.
 
-use super::Factor;
 use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::factors::{Barred, Factor};
 use crate::engine::model::limits::{self, MOST_WRONG};
 use crate::engine::store::{FactorState, User};
 
@@ -10,30 +10,6 @@ use crate::engine::store::{FactorState, User};
 pub(in crate::engine) struct WrongAnswers {
     pub(in crate::engine) in_a_row: u32,
     pub(in crate::engine) last_at: Option<Time>,
-}
-
-/// The reason why codes of a factor are rejected without a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Barred {
-    Until(Time),
-    /// Until the user is unlocked.
-    Locked,
-    /// An operator has locked the user.
-    Account,
-    /// Until then, for any user, because so many wrong codes came from the address.
-    Address(Time),
-}
-
-impl Barred {
-    /// Returns the bar that ends first.
-    pub(in crate::engine) fn first(self, other: Barred) -> Barred {
-        match (self, other) {
-            (Barred::Until(one), Barred::Until(other)) => Barred::Until(one.min(other)),
-            (Barred::Account, _) | (_, Barred::Account) => Barred::Account,
-            (Barred::Locked, other) | (other, Barred::Locked) => other,
-            (address @ Barred::Address(_), _) | (_, address) => address,
-        }
-    }
 }
 
 impl WrongAnswers {

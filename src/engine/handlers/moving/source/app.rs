@@ -1,5 +1,6 @@
 //! An app in a file of another program.
 
+use crate::Error;
 use crate::engine::model::records::Problem;
 use crate::otp::Algorithm;
 use serde_json::Value;
@@ -61,4 +62,8 @@ pub(super) fn named(text: &str) -> (&'static str, String) {
 
 pub(super) fn problem(reason: impl Into<String>) -> Problem {
     Problem::new("", reason)
+}
+
+pub(super) fn wrong(parameter: &'static str, reason: &'static str) -> Error {
+    Error::invalid_argument(parameter, reason)
 }

@@ -1,8 +1,7 @@
 //! The JSON that FreeOTP+ exports. Its secrets are lists of signed bytes.
 
-use super::app::{App, HOTP, SourceApp, problem};
-use super::wrong;
-use crate::engine::handlers::moving::Problem;
+use super::app::{App, HOTP, SourceApp, problem, wrong};
+use crate::engine::model::records::Problem;
 use crate::otp::Algorithm;
 use crate::{Error, Result};
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use super::super::fields::bytes_of_hex;
 use super::app::{App, HOTP, SourceApp, named, problem};
-use crate::engine::handlers::moving::Problem;
+use crate::engine::model::records::Problem;
 use crate::otp::{Algorithm, decode_secret};
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use super::app::{App, HOTP, SourceApp, named, problem};
 use super::migration::{self, Entry, Kind};
-use crate::engine::handlers::moving::Problem;
+use crate::engine::model::records::Problem;
 use crate::otp::Totp;
 use crate::wire::form;
 
@@ -74,6 +74,11 @@ fn of_entry(line: u64, user: Option<&(&'static str, String)>, entry: Entry) -> S
         _ => Err(problem("has a type, an algorithm or a number of digits that is not known")),
     };
     found(line, user, issuer, &account, app)
+}
+
+/// Returns the account in the label of an `otpauth:` URI.
+pub(in crate::engine::handlers::moving) fn account(uri: &str) -> String {
+    names(uri).1
 }
 
 /// Returns the issuer and the account in a URI.
