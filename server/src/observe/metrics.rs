@@ -81,7 +81,7 @@ impl Metrics {
         }))
     }
 
-    /// Shows also the metrics that this function registers, such as those of the server's threads.
+    /// Shows also the metrics that this function registers, such as the server's threads.
     pub(crate) fn watch(&self, register: impl Fn(&mut Registry) + Send + Sync + 'static) {
         let mut watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.push(Box::new(register));

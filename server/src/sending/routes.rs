@@ -221,7 +221,7 @@ impl Routes {
     /// Returns the routes that are used, with the number of messages that each sends at once.
     pub(crate) fn workers(&self) -> Vec<(Lane, usize)> {
         let workers = |route: &Route| route.open.as_ref().map_or(1, |open| open.settings.workers);
-        // Messages to the folder are written by their calls; those of a process that was killed are left.
+        // Messages to the folder are written by their calls; messages of a killed process are left.
         let spooled = self.0.spooled.lanes().into_iter().map(|lane| (lane, 1));
         spooled.chain(self.all().iter().map(|route| (route.lane(), workers(route)))).collect()
     }

@@ -24,10 +24,10 @@ const UNWATCHED: Duration = Duration::from_secs(1);
 /// The prefix of the names of [`Engine::callback_lanes`]. No route has such a name.
 pub const CALLBACK_LANES: &str = jobs::CALLBACKS;
 
-/// A queue of jobs: those of a route, the callbacks of an application, or push messages.
+/// A queue of jobs: messages by a route, the callbacks of an application, or push messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// The name, which is that of the route.
+    /// The name of the route, or of the queue.
     pub name: String,
     /// The maximum time that an attempt takes. After twice that time, an attempt that has not ended counts as ended by a
     /// crash.
