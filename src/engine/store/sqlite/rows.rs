@@ -8,7 +8,8 @@ use crate::engine::store::table::{Kind, Schema, Value};
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::which::{Key, Page, Which};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
+use rusqlite::{CachedStatement, Connection, ErrorCode, ToSql, params_from_iter};
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The statements of one table.
@@ -145,39 +146,48 @@ fn page_of(table: &Schema, page: &Page) -> String {
 pub(super) struct Transaction<'a>(pub(super) &'a Connection);
 
 impl Transaction<'_> {
-    fn read(&self, key: &Key) -> rusqlite::Result<Vec<Vec<Value>>> {
+    /// Returns the statement that reads these rows, and its parameters.
+    fn reading(key: &Key) -> (Cow<'static, str>, Cow<'_, [Value]>) {
         let statements = &STATEMENTS[key.table];
         match &key.rows {
-            Which::Prefix(prefix) => self.select(&statements.select[prefix.len()], prefix),
-            Which::Due(due) => match &statements.due {
-                Some(sql) => {
-                    let values = [Value::Int(due.until), Value::Int(due.most.into())];
-                    let values: Vec<_> = values.into_iter().chain(due.of.clone()).collect();
-                    self.select(sql, &values)
-                }
-                None => Ok(Vec::new()),
-            },
+            Which::Prefix(prefix) => {
+                (Cow::Borrowed(&statements.select[prefix.len()]), prefix.as_slice().into())
+            }
+            Which::Due(due) => {
+                let values = [Value::Int(due.until), Value::Int(due.most.into())];
+                let values: Vec<_> = values.into_iter().chain(due.of.clone()).collect();
+                (Cow::Borrowed(statements.due.as_deref().unwrap_or_default()), values.into())
+            }
             Which::Page(page) => {
                 let most = Value::Int(page.most.into());
                 let values = page.prefix.iter().chain(&page.before).cloned().chain([most]);
-                self.select(&page_of(TABLES[key.table], page), &values.collect::<Vec<_>>())
+                (page_of(TABLES[key.table], page).into(), values.collect())
             }
             Which::After(key, most) => {
                 let mut values = key.clone();
                 values.push(Value::Int((*most).into()));
-                self.select(&statements.walk[usize::from(!key.is_empty())], &values)
+                (Cow::Borrowed(&statements.walk[usize::from(!key.is_empty())]), values.into())
             }
         }
     }
 
-    fn select(&self, sql: &str, values: &[Value]) -> rusqlite::Result<Vec<Vec<Value>>> {
-        let mut statement = self.0.prepare_cached(sql)?;
-        let columns = statement.column_count();
-        let mut rows = statement.query(params_from_iter(values))?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let values = (0..columns).map(|column| row.get_ref(column).and_then(value));
-            found.push(values.collect::<rusqlite::Result<_>>()?);
+    fn read(&self, keys: &[Key]) -> rusqlite::Result<Vec<Vec<Vec<Value>>>> {
+        let mut found = Vec::with_capacity(keys.len());
+        let mut last: Option<(Cow<'static, str>, CachedStatement<'_>)> = None;
+        for key in keys {
+            let (sql, values) = Transaction::reading(key);
+            // No rows of this table become due.
+            if sql.is_empty() {
+                found.push(Vec::new());
+                continue;
+            }
+            // The keys of a batch are sorted by their tables, so most are read by the statement of the one before: it
+            // need not be hashed and looked up in the cache for each.
+            let statement = match &mut last {
+                Some((before, statement)) if *before == sql => statement,
+                _ => &mut last.insert((sql.clone(), self.0.prepare_cached(&sql)?)).1,
+            };
+            found.push(select(statement, &values)?);
         }
         Ok(found)
     }
@@ -200,6 +210,23 @@ impl Transaction<'_> {
     }
 }
 
+fn select(
+    statement: &mut CachedStatement<'_>,
+    values: &[Value],
+) -> rusqlite::Result<Vec<Vec<Value>>> {
+    let columns = statement.column_count();
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut values = Vec::with_capacity(columns);
+        for column in 0..columns {
+            values.push(value(row.get_ref(column)?)?);
+        }
+        found.push(values);
+    }
+    Ok(found)
+}
+
 fn value(value: ValueRef<'_>) -> rusqlite::Result<Value> {
     Ok(match value {
         ValueRef::Null => Value::Null,
@@ -216,7 +243,7 @@ fn value(value: ValueRef<'_>) -> rusqlite::Result<Value> {
 
 impl Rows for Transaction<'_> {
     fn load(&mut self, keys: &[Key]) -> Result<Vec<Vec<Vec<Value>>>, Fault> {
-        keys.iter().map(|key| self.read(key)).collect::<rusqlite::Result<_>>().map_err(fault)
+        self.read(keys).map_err(fault)
     }
 
     fn apply(&mut self, changes: Vec<Change>) -> Result<(), Fault> {
