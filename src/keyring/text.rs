@@ -76,7 +76,8 @@ pub(super) fn parse(text: &str) -> Result<Keys, Problem> {
 struct KeyLine {
     id: KeyId,
     created_at: u64,
-    bytes: Zeroizing<[u8; 32]>,
+    /// Boxed, because a move would leave a copy behind.
+    bytes: Box<Zeroizing<[u8; 32]>>,
     is_current: bool,
 }
 
@@ -89,7 +90,7 @@ fn line(text: &str) -> Option<KeyLine> {
     };
     let mut decoded = Zeroizing::new([0; 36]);
     let length = STANDARD.decode_slice(encoded, &mut *decoded).ok()?;
-    let mut bytes = Zeroizing::new([0; 32]);
+    let mut bytes = Box::new(Zeroizing::new([0; 32]));
     bytes.copy_from_slice(decoded.get(..length).filter(|bytes| bytes.len() == 32)?);
     Some(KeyLine { id: id.parse().ok()?, created_at: created.parse().ok()?, bytes, is_current })
 }

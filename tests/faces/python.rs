@@ -85,7 +85,8 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Service"));
     }
     for file in [
-        "src/engine.rs",
+        "src/engine/core.rs",
+        "src/engine/handlers/applications.rs",
         "src/engine/handlers/approvals.rs",
         "src/engine/handlers/audit.rs",
         "src/engine/handlers/backups.rs",
@@ -96,7 +97,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned(), "reopen".to_owned()]);
-    let others: [Mapped; 15] = [
+    let others: [Mapped; 18] = [
         (
             "callback_lanes",
             &[],
@@ -113,6 +114,9 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         ("poll_approval", &[], "AsyncService.wait_for_approval polls with it"),
         ("wait_for_approval_with", &[], "Python waits by its own clock"),
         ("names", &[], "for a server in front of the engine"),
+        ("for_request", &[], "for a server in front of the engine"),
+        ("read_settings_again", &[], "for a server in front of the engine"),
+        ("application_settings", &[], "an operation has them: app.show"),
         ("authenticate", &[], "for a server in front of the engine"),
         ("spend_codes", &[], "for operators, after a machine was set back: `seconder spend-codes`"),
         ("maintain", &[], "for a server in front of the engine; every few calls do it too"),

@@ -12,6 +12,7 @@ use seconder::{Error, Handle, Result, Service, Settings};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What becomes of the next job of a call.
 enum Offer {
@@ -32,7 +33,9 @@ struct Program {
 impl Program {
     fn send(&self, mut job: LeasedJob, outcomes: Vec<Outcome>) -> Result<()> {
         for outcome in outcomes {
-            let Prepared::Message(message) = job.prepare()? else { return Ok(()) };
+            let Prepared::Message(message) = job.prepare(Duration::from_secs(30))? else {
+                return Ok(());
+            };
             assert_eq!((message.to.as_str(), message.via), ("+15550100123", Channel::Sms));
             let route = job.lane().to_owned();
             let (then, _) = job.finish(outcome, &self.routes(&message.to, message.via))?;

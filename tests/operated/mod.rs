@@ -66,7 +66,9 @@ pub(crate) fn lane(name: &str) -> Lane {
 /// Makes an attempt to send a leased message, as a worker does, unless it is no longer to be sent. Returns whether
 /// another one follows at once.
 pub(crate) fn attempt(job: LeasedJob, by: &impl Deliver) -> bool {
-    let Prepared::Message(message) = job.prepare().unwrap() else { return false };
+    let Prepared::Message(message) = job.prepare(Duration::from_secs(30)).unwrap() else {
+        return false;
+    };
     let outcome = by.attempt(&message, job.lane());
     let routes: Vec<_> =
         by.routes(&message.to, message.via).iter().map(|name| lane(name)).collect();

@@ -180,14 +180,15 @@ impl Shared {
         let changed = pools.extract_if(.., |name, pool| wanted.get(name) != Some(&pool.wanted));
         // The threads of these pools end by themselves.
         let waiting: Vec<_> = changed.flat_map(|(_, pool)| end(pool).0).collect();
-        for (name, wanted) in wanted {
+        let started = wanted.into_iter().try_for_each(|(name, wanted)| {
             if let Entry::Vacant(place) = pools.entry(name) {
                 place.insert(self.pool(wanted)?);
             }
-        }
+            Ok(())
+        });
         drop(pools);
         waiting.into_iter().for_each(|job| self.give_back(job));
-        Ok(())
+        started
     }
 
     fn pool(self: &Arc<Shared>, wanted: (Lane, usize)) -> Result<Pool> {
@@ -256,7 +257,11 @@ impl Shared {
     fn search(&self, queue: &Queue, lane: &Lane) -> Result<()> {
         let lanes = match lane.name == CALLBACK_LANES {
             true => self.engine.callback_lanes()?,
-            false => vec![lane.clone()],
+            // The route may have been set since the thread began.
+            false => {
+                let mut routes = self.routes.workers().into_iter().map(|(route, _)| route);
+                vec![routes.find(|route| route.name == lane.name).unwrap_or_else(|| lane.clone())]
+            }
         };
         let mut more = false;
         for lane in lanes {

@@ -189,16 +189,16 @@ impl LeasedJob {
         self.claimed.kind
     }
 
-    /// Returns what to send, directly before it is sent.
+    /// Returns what to send, directly before it is sent, by an attempt that takes this time at most.
     ///
     /// # Errors
     /// [`Error::Storage`] if the database cannot be read or written: another attempt is made when the lease is over.
-    pub fn prepare(&self) -> Result<Prepared> {
+    pub fn prepare(&self, longest_attempt: Duration) -> Result<Prepared> {
         let LeasedJob { engine, claimed, .. } = self;
         let (now, length) = (engine.now(), claimed.leased_for);
-        // It may have waited in a queue. An attempt that could outlive the lease is left to the
-        // next lease, or it might be sent twice.
-        let mut is_left = claimed.until <= now.steady.plus(length / 2);
+        // It may have waited in a queue, and the route may have been set since. An attempt that could outlive the lease
+        // is left to the next lease, or it might be sent twice.
+        let mut is_left = claimed.until <= now.steady.plus(longest_attempt.max(length / 2));
         if !is_left && claimed.until.minus(length).plus(UNWATCHED) <= now.steady {
             let lease = claimed.lease.clone();
             is_left = !engine.look(move |view| jobs::is_still_wanted(view, &lease, now))?;
@@ -304,7 +304,7 @@ impl Sender for Host {
 
     fn send(&self, mut job: LeasedJob) -> Result<()> {
         loop {
-            let (outcome, routes) = match job.prepare()? {
+            let (outcome, routes) = match job.prepare(self.0.longest_attempt(job.lane()))? {
                 Prepared::Nothing => return Ok(()),
                 Prepared::Message(message) => {
                     (self.0.attempt(&message, job.lane()), self.routes(&message.to, message.via))

@@ -97,12 +97,11 @@ pub(in crate::engine) fn confirm(
 
 /// Lets a user try codes again. Returns whether there is such a user.
 pub(in crate::engine) fn unlock(view: &mut View, app: AppId, user_id: UserId) -> Decided<bool> {
-    let key = Subject::key_of(user_id);
-    view.ask::<FactorState>((key.clone(),));
     if user(view, app, user_id)?.is_none() {
         return Ok(false);
     }
-    view.all::<FactorState>((key,))?.iter().for_each(|row| view.delete(row));
+    // Without reading them: an operator unlocks a user with a damaged row too.
+    view.delete_all::<FactorState>((Subject::key_of(user_id),));
     Ok(true)
 }
 

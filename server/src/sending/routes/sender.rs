@@ -19,7 +19,7 @@ impl Routes {
         job: LeasedJob,
         measure: impl FnOnce(&Outcome),
     ) -> Result<Option<(AfterAttempt, Outcome)>> {
-        let (outcome, routes) = match job.prepare()? {
+        let (outcome, routes) = match job.prepare(self.longest_attempt(job.lane()))? {
             Prepared::Message(message) => {
                 (self.send_message(job.lane(), &message), self.routes(&message.to, message.via))
             }
@@ -28,6 +28,14 @@ impl Routes {
         };
         measure(&outcome);
         job.finish(outcome, &routes).map(Some)
+    }
+
+    /// Returns the time that an attempt by this route takes at most; zero for callbacks and push messages, whose leases
+    /// are long enough.
+    fn longest_attempt(&self, name: &str) -> Duration {
+        let all = self.all();
+        let route = all.iter().find(|route| route.name == name);
+        route.map_or(Duration::ZERO, |route| route.lane().longest_attempt)
     }
 
     pub(super) fn send_message(&self, name: &str, message: &Message) -> Outcome {

@@ -315,11 +315,12 @@ pub(super) fn private(path: &Path) -> std::io::Result<()> {
 
 /// Writes to the disk that a folder has this file.
 pub(super) fn sync_folder(of: &Path) -> std::io::Result<()> {
-    match files::sync_folder(of) {
-        // One that may be written but not read cannot be opened, and not every file system can do it.
-        Err(e) if [ErrorKind::PermissionDenied, ErrorKind::InvalidInput].contains(&e.kind()) => {
-            Ok(())
-        }
+    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // One that may be written but not read cannot be opened.
+    let Ok(folder) = std::fs::File::open(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+    match folder.sync_all() {
+        // Not every file system can.
+        Err(e) if e.kind() == ErrorKind::InvalidInput => Ok(()),
         done => done,
     }
 }
