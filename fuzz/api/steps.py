@@ -159,7 +159,7 @@ class Steps:
                     self._make(name, *args, **options)
         except seconder.InvalidArgument as error:
             # Calls raise nothing here. Another thread has closed the service, and the sandbox with it.
-            self._checks.require(self._world.closed, f"a fault is refused: {error}")
+            self._checks.require(self._world.closing, f"a fault is refused: {error}")
 
     def _do_with_handle(self) -> None:
         """Uses a service in other ways than by calls."""

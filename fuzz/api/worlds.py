@@ -24,6 +24,8 @@ class World:
         self.sandbox: Sandbox | None = None
         self.closed = False
         """Set once the service is closed: later calls must not return."""
+        self.closing = False
+        """Set before the service or its sandbox is closed: from then on, other threads may meet either closed."""
         checks.secret(KEY)
         if self.kind in ("sandbox", "opened", "http"):
             self.sandbox = Sandbox(api_key=KEY, run_deliver=True)
@@ -82,6 +84,7 @@ class World:
 
     def close(self, generator: random.Random) -> None:
         """Closes the service, by any of its handles or with its sandbox."""
+        self.closing = True
         if self.sandbox is not None and generator.random() < 0.5:
             self.sandbox.close()
             # A client of its URL is closed by itself.
