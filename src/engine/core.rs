@@ -22,7 +22,7 @@ pub(super) use strangers::Strangers;
 
 use super::delivery::{Events, Post, PushHosts, SendPush};
 use super::model::author::Author;
-use super::model::clock::{Clock, Now, Random};
+use super::model::clock::{Clock, Now, Random, Time};
 use super::model::lines::NumberLookup;
 use super::operations::housekeeping::{Deleted, delete_expired};
 use super::operations::steady as stored;
@@ -203,6 +203,42 @@ impl Engine {
     pub(super) fn random(&self) -> &dyn Random {
         &*self.shared.random
     }
+
+    /// Writes some rows for refusals that were counted, and that no other one has followed. Returns
+    /// whether there were any.
+    pub(in crate::engine) fn note_left_over(&self, age: Duration, most: u32) -> Result<bool> {
+        let rows = self.shared.refusals.left_over(self.now().steady, age, most as usize);
+        let are_any = !rows.is_empty();
+        if are_any {
+            self.write_refusals(rows)?;
+        }
+        Ok(are_any)
+    }
+
+    pub(in crate::engine) fn write_refusals(&self, rows: Vec<Row>) -> Result<()> {
+        let rows = Arc::new(rows);
+        let to_write = Arc::clone(&rows);
+        let written = self.run(move |view| {
+            to_write.iter().for_each(|row| row.write(view));
+            Ok(())
+        });
+        // A decision that is not known to be written has been dropped, or has this as a copy.
+        if written.is_err() {
+            let rows = Arc::try_unwrap(rows).unwrap_or_default();
+            for mut row in rows {
+                // If it was written all the same, the same place is taken.
+                row.trail.nonce = self.nonce().unwrap_or(row.trail.nonce.wrapping_add(1));
+                self.shared.refusals.put_back(row);
+            }
+        }
+        written
+    }
+
+    fn clear_sandbox_if_due(&self, now: Time) {
+        if let Some(sandbox) = &self.shared.sandbox {
+            sandbox.clear_if_due(&self.shared.store, now);
+        }
+    }
 }
 
 impl Shared {
@@ -231,6 +267,18 @@ impl Shared {
             self.steady.was_stored(reached);
         }
         Ok(outcome)
+    }
+
+    /// Writes the rows for all refusals that were only counted, at the end.
+    fn note_all_left_over(&self) -> Result<()> {
+        let rows = self.refusals.left_over(Time(i64::MAX), Duration::ZERO, usize::MAX);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.run(move |view| {
+            rows.iter().for_each(|row| row.write(view));
+            Ok(())
+        })
     }
 }
 

@@ -26,13 +26,13 @@ struct Tally {
 /// A row to write: the refusal, and the number of refusals that it stands for.
 pub(in crate::engine) struct Row {
     kind: String,
-    pub(in crate::engine) trail: Trail,
+    pub(super) trail: Trail,
     noted: Noted,
     times: u32,
 }
 
 impl Row {
-    pub(in crate::engine) fn write(&self, view: &mut View) {
+    pub(super) fn write(&self, view: &mut View) {
         self.trail.write(view, self.noted.clone(), self.times);
     }
 }
@@ -66,7 +66,7 @@ impl Refusals {
 
     /// Returns the rows for refusals that were only counted, if the last row of their kind is that
     /// old.
-    pub(in crate::engine) fn left_over(&self, now: Time, age: Duration, most: usize) -> Vec<Row> {
+    pub(super) fn left_over(&self, now: Time, age: Duration, most: usize) -> Vec<Row> {
         let mut all = self.lock();
         let old = all.iter_mut().filter(|(_, tally)| tally.written_at.plus(age) <= now);
         let rows = old.filter_map(|(kind, tally)| {
@@ -79,7 +79,7 @@ impl Refusals {
     }
 
     /// Counts refusals again whose row could not be written.
-    pub(in crate::engine) fn put_back(&self, row: Row) {
+    pub(super) fn put_back(&self, row: Row) {
         let Row { kind, trail, noted, times } = row;
         if let Some(tally) = self.lock().get_mut(&kind) {
             tally.unwritten = tally.unwritten.saturating_add(times);

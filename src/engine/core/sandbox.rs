@@ -66,7 +66,7 @@ impl Sandbox {
     }
 
     /// Empties the sandbox if it is time to.
-    pub(in crate::engine) fn clear_if_due(&self, store: &Store, now: Time) {
+    pub(super) fn clear_if_due(&self, store: &Store, now: Time) {
         let Some(Schedule { every, next, process }) = &self.schedule else { return };
         // In a forked child, another thread's lock would never be released. Its database is
         // rejected.

@@ -8,7 +8,7 @@ use crate::calls::Channel;
 use crate::engine::delivery::{Deliver, Message, Outcome, WipedMessage};
 use crate::engine::model::clock::Now;
 use crate::engine::model::jobs::{JobKind, shown_id};
-use crate::engine::operations::jobs::{self, Claimed, Ended, Outgoing, What};
+use crate::engine::operations::jobs::{self, Claimed, Ended, Outgoing, Plan, What};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -149,6 +149,29 @@ impl Engine {
             }
         });
         drop(self.release(offered));
+    }
+
+    pub(in crate::engine) fn claim(&self, lane: &Lane, most: u32) -> Result<jobs::Leased> {
+        let (name, plan, now) = (lane.name.clone(), self.plan(&[], lane.lease()), self.now());
+        // Usually no job is due, so this begins without the lock that writers take.
+        self.look(move |view| jobs::claim(view, &name, most, &plan, now))
+    }
+
+    pub(in crate::engine) fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
+        let leases: Vec<_> = claimed.map(|claimed| claimed.lease).collect();
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let now = self.now();
+        self.run(move |view| leases.iter().try_for_each(|lease| jobs::release(view, lease, now)))
+    }
+
+    pub(in crate::engine) fn plan(&self, routes: &[Lane], lease: Duration) -> Plan {
+        let limited = self.limits().is_some();
+        // The next attempt may be by any of the routes.
+        let lease = routes.iter().map(Lane::lease).fold(lease, Ord::max);
+        let routes = routes.iter().map(|route| route.name.clone()).collect();
+        Plan { routes, lease, limited, author: self.author.clone() }
     }
 
     fn leased(&self, claimed: Claimed, done: Option<SyncSender<Delivered>>) -> LeasedJob {

@@ -2,7 +2,7 @@
 
 use super::applications::FIRST;
 use crate::calls::Call;
-use crate::engine::core::{Engine, Row, Shared};
+use crate::engine::core::Engine;
 use crate::engine::model::clock::{Now, Time};
 use crate::engine::model::limits::CLOCK_SLACK;
 pub use crate::engine::operations::audit::AUDIT_VERDICTS;
@@ -14,8 +14,6 @@ use crate::model::UserId;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// The most rows that one page is made of; a filter may leave few of them.
 const MOST_READ: u32 = 1000;
@@ -96,50 +94,6 @@ impl Engine {
             Some(row) => self.write_refusals(vec![row]),
             None => Ok(()),
         }
-    }
-
-    /// Writes some rows for refusals that were counted, and that no other one has followed. Returns
-    /// whether there were any.
-    pub(in crate::engine) fn note_left_over(&self, age: Duration, most: u32) -> Result<bool> {
-        let rows = self.shared.refusals.left_over(self.now().steady, age, most as usize);
-        let are_any = !rows.is_empty();
-        if are_any {
-            self.write_refusals(rows)?;
-        }
-        Ok(are_any)
-    }
-
-    fn write_refusals(&self, rows: Vec<Row>) -> Result<()> {
-        let rows = Arc::new(rows);
-        let to_write = Arc::clone(&rows);
-        let written = self.run(move |view| {
-            to_write.iter().for_each(|row| row.write(view));
-            Ok(())
-        });
-        // A decision that is not known to be written has been dropped, or has this as a copy.
-        if written.is_err() {
-            let rows = Arc::try_unwrap(rows).unwrap_or_default();
-            for mut row in rows {
-                // If it was written all the same, the same place is taken.
-                row.trail.nonce = self.nonce().unwrap_or(row.trail.nonce.wrapping_add(1));
-                self.shared.refusals.put_back(row);
-            }
-        }
-        written
-    }
-}
-
-impl Shared {
-    /// Writes the rows for all refusals that were only counted, at the end.
-    pub(in crate::engine) fn note_all_left_over(&self) -> Result<()> {
-        let rows = self.refusals.left_over(Time(i64::MAX), Duration::ZERO, usize::MAX);
-        if rows.is_empty() {
-            return Ok(());
-        }
-        self.run(move |view| {
-            rows.iter().for_each(|row| row.write(view));
-            Ok(())
-        })
     }
 }
 

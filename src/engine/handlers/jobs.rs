@@ -17,7 +17,7 @@ use crate::engine::model::jobs::shown_id;
 use crate::engine::model::urls::without_parameters;
 use crate::engine::operations::AppId;
 use crate::engine::operations::applications as stored;
-use crate::engine::operations::jobs::{self, Claimed, Plan};
+use crate::engine::operations::jobs::{self, Claimed};
 use crate::model::{CallbackMethod, CallbackUrl};
 use crate::{Error, Result, Stage, callback, interrupt};
 use serde::{Deserialize, Serialize};
@@ -109,21 +109,6 @@ impl Engine {
         Ok(lanes)
     }
 
-    pub(in crate::engine) fn claim(&self, lane: &Lane, most: u32) -> Result<jobs::Leased> {
-        let (name, plan, now) = (lane.name.clone(), self.plan(&[], lane.lease()), self.now());
-        // Usually no job is due, so this begins without the lock that writers take.
-        self.look(move |view| jobs::claim(view, &name, most, &plan, now))
-    }
-
-    pub(in crate::engine) fn release(&self, claimed: impl Iterator<Item = Claimed>) -> Result<()> {
-        let leases: Vec<_> = claimed.map(|claimed| claimed.lease).collect();
-        if leases.is_empty() {
-            return Ok(());
-        }
-        let now = self.now();
-        self.run(move |view| leases.iter().try_for_each(|lease| jobs::release(view, lease, now)))
-    }
-
     /// Returns the lanes of the callbacks of all applications: each has its own, so that none holds up
     /// others.
     ///
@@ -204,14 +189,6 @@ impl Engine {
     pub(in crate::engine) fn callback_lane(&self, app: AppId) -> Lane {
         let longest = self.shared.post.as_ref().map_or(UNSENT, |post| post.longest_attempt());
         Lane { name: jobs::callbacks(app), longest_attempt: longest }
-    }
-
-    pub(in crate::engine) fn plan(&self, routes: &[Lane], lease: Duration) -> Plan {
-        let limited = self.limits().is_some();
-        // The next attempt may be by any of the routes.
-        let lease = routes.iter().map(Lane::lease).fold(lease, Ord::max);
-        let routes = routes.iter().map(|route| route.name.clone()).collect();
-        Plan { routes, lease, limited, author: self.author.clone() }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::verify::accepted;
 use crate::calls::Verification;
 use crate::engine::core::{Accepts, Engine};
-use crate::engine::model::clock::{Now, Time};
+use crate::engine::model::clock::Now;
 use crate::engine::model::limits::{Caps, Limits};
 use crate::engine::model::rejections;
 use crate::engine::operations::{user, users};
@@ -29,12 +29,6 @@ impl Engine {
                 "url",
                 "names a database, which is not emptied: this needs a sandbox: URL",
             )),
-        }
-    }
-
-    pub(in crate::engine) fn clear_sandbox_if_due(&self, now: Time) {
-        if let Some(sandbox) = &self.shared.sandbox {
-            sandbox.clear_if_due(&self.shared.store, now);
         }
     }
 

@@ -75,14 +75,18 @@ pub(in crate::engine) fn check(
             None => Checked::NonePending,
         });
     };
-    // It has a bar of its own before any work is done for it.
+    // A slow guess is not hashed for an address that has to wait.
     if guess.is_slow()
         && let Some(barred) = address.bar(view)?
     {
         return Ok(Checked::Barred(barred));
     }
-    let bars: Vec<_> = candidates.iter().filter_map(|of| state.bar(of.factor(), now)).collect();
-    candidates.retain(|of| state.bar(of.factor(), now).is_none());
+    let mut bars = Vec::new();
+    candidates.retain(|of| {
+        let barred = state.bar(of.factor(), now);
+        bars.extend(barred);
+        barred.is_none()
+    });
     if candidates.is_empty()
         && let Some(barred) = bars.into_iter().reduce(Barred::first)
     {
@@ -92,27 +96,27 @@ pub(in crate::engine) fn check(
         return Ok(Checked::Unhashed(salt));
     }
     let charge = guess.charge(&candidates, now);
-    let compared = guess.compare_all(&candidates, now)?;
-    if let Compared::Used = compared {
-        return Ok(Checked::Used);
-    }
+    let found = match guess.compare_all(&candidates, now)? {
+        Compared::Used => return Ok(Checked::Used),
+        Compared::Right(found) => Ok(found),
+        Compared::Nothing(reason) => Err(reason),
+    };
     if let Some(barred) = address.bar(view)? {
         return Ok(Checked::Barred(barred));
     }
-    match compared {
-        Compared::Right(found) => {
+    Ok(match found {
+        Ok(found) => {
             let enrolled_at = state.created_at();
             spend::spend(view, state, &found, *counted, now)?;
-            Ok(Checked::Right(found, enrolled_at))
+            Checked::Right(found, enrolled_at)
         }
-        Compared::Used => Ok(Checked::Used),
-        Compared::Nothing(reason) => {
+        Err(reason) => {
             address.count(view)?;
             let factors = charge.factors.clone();
             spend::charge(view, state, charge, now);
-            Ok(Checked::Wrong(factors, reason))
+            Checked::Wrong(factors, reason)
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -132,18 +136,7 @@ mod tests {
     fn issue(store: &Store, actions: &'static [&'static str]) {
         let sent = store.run(move |view| {
             for action in actions {
-                view.put(SentCode {
-                    subject: subject().key(),
-                    action: (*action).to_owned(),
-                    code: "1234567".into(),
-                    expires_at: END,
-                    sends: 1,
-                    wrong_tries: 0,
-                    spent: false,
-                    sms_at: Time(0),
-                    call_at: Time(0),
-                    route: None,
-                });
+                view.put(SentCode::issued(&subject(), action, END));
             }
             view.put(NumberCheck {
                 subject: subject().key(),

@@ -87,33 +87,20 @@ pub(crate) struct Local {
 }
 
 /// What is for a real service, and names what a test must not touch.
-#[cfg(unix)]
-const NO_SANDBOX: [&str; 15] = [
+const NO_SANDBOX: &[&str] = &[
     "config",
     "url",
     "keyring",
     "app",
     "trusted_proxies",
     "proxy_protocol",
+    #[cfg(unix)]
     "unix",
+    #[cfg(unix)]
     "socket_activation",
     "metrics",
+    #[cfg(unix)]
     "pid_file",
-    "public_url",
-    "approver_name",
-    "approver_icon",
-    "push_hosts",
-    "forward",
-];
-#[cfg(not(unix))]
-const NO_SANDBOX: [&str; 12] = [
-    "config",
-    "url",
-    "keyring",
-    "app",
-    "trusted_proxies",
-    "proxy_protocol",
-    "metrics",
     "public_url",
     "approver_name",
     "approver_icon",

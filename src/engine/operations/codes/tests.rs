@@ -48,18 +48,26 @@ fn send(store: &Store, user: u64) -> Issued {
 
 /// A row of a code that was sent before.
 fn add(view: &mut View, user: u64, expires_at: Time) {
-    view.put(SentCode {
-        subject: format!("user:{user}"),
-        action: String::new(),
-        code: "1234567".into(),
-        expires_at,
-        sends: 1,
-        wrong_tries: 0,
-        spent: false,
-        sms_at: Time(0),
-        call_at: Time(0),
-        route: None,
-    });
+    let subject = Subject::User(1, user.try_into().unwrap());
+    view.put(SentCode::issued(&subject, "", expires_at));
+}
+
+impl SentCode {
+    /// Returns a code that was sent once, long ago.
+    pub(in crate::engine) fn issued(subject: &Subject, action: &str, expires_at: Time) -> SentCode {
+        SentCode {
+            subject: subject.key(),
+            action: action.to_owned(),
+            code: "1234567".into(),
+            expires_at,
+            sends: 1,
+            wrong_tries: 0,
+            spent: false,
+            sms_at: Time(0),
+            call_at: Time(0),
+            route: None,
+        }
+    }
 }
 
 /// One that would live too long is dead too: it was issued while the clock was wrong.
@@ -116,18 +124,9 @@ fn outcome(old: Vec<SentCode>, cool_down: Duration) -> &'static str {
 }
 
 fn of_action(action: &str, sends: u32, sms_at: Time) -> SentCode {
-    SentCode {
-        subject: "user:1".into(),
-        action: action.into(),
-        code: "1234567".into(),
-        expires_at: AT.plus(limits::CODE_LIFE),
-        sends,
-        wrong_tries: 0,
-        spent: false,
-        sms_at,
-        call_at: Time(0),
-        route: None,
-    }
+    let subject = Subject::User(1, 1.try_into().unwrap());
+    let issued = SentCode::issued(&subject, action, AT.plus(limits::CODE_LIFE));
+    SentCode { sends, sms_at, ..issued }
 }
 
 #[test]

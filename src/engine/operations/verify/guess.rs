@@ -154,7 +154,7 @@ impl Guess {
         };
         let mut charge = Charge::default();
         for of in candidates {
-            // What cannot be a code of any app proves nobody offline, and counts all the same.
+            // An offline proof counts for the apps also if the user has none that it could be of.
             if !of.are_none() || matches!(self, Guess::Accepted(_)) {
                 charge.factors.push(of.factor());
             }

@@ -24,18 +24,8 @@ fn user() -> User {
 }
 
 fn sent(action: &str, code: &str) -> SentCode {
-    SentCode {
-        subject: ada().key(),
-        action: action.into(),
-        code: code.to_owned().into(),
-        expires_at: Time(NOW.0 + 1),
-        sends: 1,
-        wrong_tries: 0,
-        spent: false,
-        sms_at: Time(0),
-        call_at: Time(0),
-        route: None,
-    }
+    let issued = SentCode::issued(&ada(), action, Time(NOW.0 + 1));
+    SentCode { code: code.to_owned().into(), ..issued }
 }
 
 fn app(authenticator_id: i64, last_step: Option<u64>) -> Authenticator {
